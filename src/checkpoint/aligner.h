@@ -1,0 +1,39 @@
+// Which inputs of a task must wait for a barrier: a pure state machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/check.h"
+
+namespace strand::checkpoint {
+
+/// Aligned barriers of a task with several input channels: from the first barrier of an epoch until the last, channels
+/// that have delivered theirs are held back, so that the snapshot holds exactly what lies before the barriers.
+/// A channel that has ended counts as having delivered. Barriers of an aborted epoch are overtaken by those of a later
+/// one: alignment then starts over for the later. Belongs to its task.
+class Aligner {
+ public:
+  explicit Aligner(size_t channels);
+
+  enum class Outcome : uint8_t { kWait, kAligned };
+  /// A barrier has arrived on `channel`, which must not be blocked.
+  Outcome on_barrier(size_t channel, Epoch epoch);
+  /// The channel has ended. kAligned if it was the last one waited for.
+  Outcome on_end(size_t channel);
+  bool blocked(size_t channel) const { return blocked_[channel]; }
+  /// The epoch being aligned.
+  std::optional<Epoch> aligning() const { return aligning_; }
+  /// The task has taken its snapshot: all channels flow again.
+  void release();
+
+ private:
+  Outcome check();
+  std::vector<bool> blocked_;
+  std::vector<bool> ended_;
+  std::optional<Epoch> aligning_;
+};
+
+}  // namespace strand::checkpoint

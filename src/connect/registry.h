@@ -1,0 +1,66 @@
+// Connectors by name.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "columnar/type.h"
+#include "env/env.h"
+#include "flow/sink.h"
+#include "flow/source.h"
+#include "obs/events.h"
+#include "obs/memory.h"
+
+namespace strand::connect {
+
+/// What a connector is told about a table that it reads or writes.
+struct TableContext {
+  std::string table;
+  columnar::SchemaPtr schema;  // the columns to read (in this order), or the columns that are written
+  std::map<std::string, std::string> options;
+  std::vector<std::string> primary_key;
+  std::string writer;                // sinks: the writer's name
+  columnar::SchemaPtr table_schema;  // sinks: all columns of the table, to create it
+  bool closed_rows = false;          // sinks: W4 applies
+  bool provisional = false;          // sinks: F4 applies
+  bool want_bad = false;             // sources: somebody reads T$bad
+  std::string zone = "UTC";
+  env::Env env;
+  obs::EventSink* events = nullptr;
+  obs::MemoryAccount* memory = nullptr;
+};
+
+using MakeFinder = std::function<Result<std::unique_ptr<flow::ShardFinder>>(const TableContext&)>;
+using MakeReader = std::function<Result<std::unique_ptr<flow::SourceReader>>(const TableContext&)>;
+using MakeSink = std::function<Result<std::unique_ptr<flow::Sink>>(const TableContext&)>;
+
+/// One connector: what it can make (an empty function: it cannot), and the options it knows.
+struct Connector {
+  MakeFinder finder;
+  MakeReader reader;
+  MakeSink sink;
+  std::vector<std::string> source_options;
+  std::vector<std::string> sink_options;
+  bool transactional = false;  // rows show when their checkpoint is complete
+};
+
+/// The connectors an engine knows. Filled at start, read-only afterwards.
+class Registry {
+ public:
+  void add(std::string name, Connector connector) { connectors_[std::move(name)] = std::move(connector); }
+  /// The connector that `options` name. Errors: kUnknownConnector, kUnknownOption (both name the nearest).
+  Result<const Connector*> find(const std::map<std::string, std::string>& options, bool as_sink) const;
+  std::vector<std::string> names() const;
+
+ private:
+  std::map<std::string, Connector> connectors_;
+};
+
+/// filesystem, datagen, print, blackhole, sqlite.
+void add_builtin_connectors(Registry& registry);
+
+}  // namespace strand::connect

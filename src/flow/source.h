@@ -1,0 +1,59 @@
+// The contracts of a source: which shards there are, and how one is read.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/shard.h"
+#include "base/status.h"
+#include "columnar/batch.h"
+
+namespace strand::flow {
+
+using columnar::Batch;
+
+/// What one call of `poll` found.
+struct Polled {
+  enum class Kind : uint8_t {
+    kRows,     // `batch` and `bad` are of `shard`, whose position is behind them
+    kNothing,  // nothing to read until `until` at the latest
+    kEnded,    // every shard that was assigned has ended; others may be assigned later
+  };
+  Kind kind = Kind::kNothing;
+  size_t shard = 0;  // index in the order of assignment
+  Batch batch;
+  /// Records that did not parse: (shard STRING, shard_position BIGINT, payload BYTES, reason STRING, read_at
+  /// TIMESTAMP_LTZ(3)). Empty: none.
+  std::optional<Batch> bad;
+  int64_t records = 0;  // records of the shard in this poll, good and bad
+  WallTime until = WallTime::never();
+};
+
+/// Finds shards. One for each source of a job, called by the job master.
+class ShardFinder {
+ public:
+  virtual ~ShardFinder() = default;
+  /// The shards that are there now, in a stable order. Shards that were found before are told again.
+  virtual Result<std::vector<std::string>> find() = 0;
+  /// How often to look again; nothing: the set is final after the first look, and the source is bounded.
+  virtual std::optional<Duration> interval() const = 0;
+};
+
+/// Reads the shards that were assigned to it. Belongs to one task. `poll` does a bounded amount of work and does not
+/// wait. Rows of one shard keep their order; each poll gives rows of one shard only, so that watermarks can be made
+/// per shard.
+class SourceReader {
+ public:
+  virtual ~SourceReader() = default;
+  virtual Status assign(const ShardState& shard) = 0;
+  virtual Result<Polled> poll(WallTime now) = 0;
+  virtual size_t shards() const = 0;
+  /// Behind the last record that poll has returned of this shard.
+  virtual ShardState state(size_t shard) const = 0;
+  virtual bool ended(size_t shard) const = 0;
+};
+
+}  // namespace strand::flow

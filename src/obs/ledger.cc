@@ -1,0 +1,11 @@
+#include "obs/ledger.h"
+
+namespace strand::obs {
+
+std::string_view entry_name(Entry entry) {
+  constexpr std::array<std::string_view, kEntries> kNames = {"in",        "counted", "filtered", "late",
+                                                            "duplicate", "bad",     "out"};
+  return kNames[static_cast<size_t>(entry)];
+}
+
+}  // namespace strand::obs

@@ -1,0 +1,161 @@
+// The plan of a job: immutable nodes that describe. `ops` executes, `runtime` connects the two.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/shard.h"
+#include "columnar/type.h"
+#include "expr/aggregate.h"
+#include "expr/expr.h"
+
+namespace strand::plan {
+
+using columnar::SchemaPtr;
+using columnar::TypePtr;
+using expr::Aggregate;
+using expr::ExprPtr;
+
+struct Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+/// A table as declared: the columns that the connector reads or writes, and its options.
+struct TableSpec {
+  std::string name;
+  SchemaPtr schema;  // physical columns
+  std::map<std::string, std::string> options;
+  std::vector<std::string> primary_key;
+  std::string where;  // file:line:column of its CREATE TABLE
+};
+
+/// How rows of an edge are spread over the subtasks of the node that reads them.
+struct Input {
+  NodePtr node;
+  Port port = Port::kMain;
+  /// Empty: rows stay in their subtask. Else rows with equal values in these columns meet in one subtask.
+  std::vector<size_t> hash_keys = {};
+  /// All rows go to subtask 0 (a global aggregate). Excludes hash_keys.
+  bool single = false;
+};
+
+/// Event time of a scan. The watermark of a shard is the highest value of `expression` over its rows; where that is
+/// `time column - constant`, `trail` says so and is used instead.
+struct WatermarkSpec {
+  size_t time_column = 0;  // in the scan's output
+  ExprPtr expression;
+  std::optional<Duration> trail;
+  std::optional<Duration> idle_timeout;
+};
+
+/// Reads a table. Output: `project` over the physical columns `read`.
+struct Scan {
+  TableSpec table;
+  std::vector<size_t> read;      // physical columns that are needed, ascending
+  std::vector<ExprPtr> project;  // over the columns of `read`
+  std::optional<WatermarkSpec> watermark;
+};
+struct Filter {
+  ExprPtr condition;
+};
+struct Project {
+  std::vector<ExprPtr> expressions;
+};
+struct Union {};
+
+/// Forgets a key when event time reaches the value of `column` + `after` (STATE_RETENTION).
+struct Retention {
+  size_t column = 0;  // in the input
+  Duration after;
+};
+
+/// First row of each key in order of arrival. Output: the input's columns. kDuplicate: the copies. kLate: rows whose own
+/// retention instant has passed.
+struct Deduplicate {
+  std::vector<size_t> keys;
+  std::optional<Retention> retention;
+};
+
+/// Tumbling window aggregation. Output: keys, window_start, window_end (TIMESTAMP(3) in the zone), window_time
+/// (TIMESTAMP_LTZ(3), last millisecond), then aggregates. kLate: input columns, window_start, window_end, judge
+/// (TIMESTAMP_LTZ(3)), fully_late (BOOLEAN). kEarly: the columns of kMain.
+struct WindowAggregate {
+  std::vector<size_t> keys;
+  size_t time_column = 0;
+  Duration size;
+  Duration offset;
+  std::vector<Aggregate> aggregates;
+  std::string zone = "UTC";
+  /// Present: kEarly emits changed totals at whole multiples of this wall-clock interval.
+  std::optional<Duration> early_delay;
+  /// Present: partial sums are made before the exchange by key, for at most this long (0: per batch). Lateness is then
+  /// judged there, row by row (rule 1), and partials go before watermarks (rule 3) and barriers (rule 2).
+  std::optional<Duration> pre_aggregate;
+};
+
+/// Aggregation without window: a changelog, +I then +U (with -U before it where `update_before`).
+struct GroupAggregate {
+  std::vector<size_t> keys;
+  std::vector<Aggregate> aggregates;
+  std::optional<Retention> retention;
+  bool update_before = false;
+};
+
+/// One INSERT: a writer of a table (product.md). Input columns are in the order of `columns`.
+struct SinkWrite {
+  TableSpec table;
+  std::string writer;
+  std::vector<std::string> columns;  // table columns that it sets, keys included
+  /// Rows are written once each, when closed (W4): no updates come, none may be refused by mistake.
+  bool closed_rows = false;
+  /// Its values are provisional (V$early): restored by F4.
+  bool provisional = false;
+};
+
+using Detail = std::variant<Scan, Filter, Project, Union, Deduplicate, WindowAggregate, GroupAggregate, SinkWrite>;
+
+/// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
+struct Node {
+  std::string id;
+  std::string label;  // for people: the view's or table's name
+  Detail detail;
+  std::vector<Input> inputs;
+  SchemaPtr output;   // of kMain; null for sinks
+  std::map<Port, SchemaPtr> side_outputs;
+  std::optional<size_t> rowtime;  // the event-time column of kMain
+  std::string where;  // file:line:column
+  SchemaPtr schema(Port port) const { return port == Port::kMain ? output : side_outputs.at(port); }
+};
+
+/// A setting and where it came from.
+struct Setting {
+  std::string value;
+  std::string origin;  // `job.sql:3`, `--set`, `prod.yaml`, `default`
+};
+
+/// A whole job: its sinks (everything else hangs on them) and its settings.
+struct Plan {
+  std::string job;
+  std::vector<NodePtr> sinks;
+  std::map<std::string, Setting> settings;
+
+  /// Every node once, inputs before readers, in a stable order.
+  std::vector<NodePtr> nodes() const;
+  /// The value of a setting, or its default.
+  std::string setting(const std::string& key, const std::string& fallback) const;
+};
+
+const char* kind_name(const Detail& detail);
+/// What a snapshot must agree with: per stateful node id, kind, keys with types, aggregates, window. JSON text.
+std::string fingerprint(const Plan& plan);
+/// Says what differs between the fingerprints of a snapshot and of a plan, by operator; empty if state fits.
+std::vector<std::string> fingerprint_differences(const std::string& snapshot, const std::string& plan);
+/// Indented text of the plan (EXPLAIN).
+std::string explain(const Plan& plan);
+
+}  // namespace strand::plan
