@@ -1,0 +1,202 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "columnar/type.h"
+#include "plan/plan.h"
+
+namespace strand::plan {
+
+namespace {
+
+// Predicted bytes of state, as the memory account counts them.
+constexpr int64_t kDedupBytes = 48;      // an id of 36 characters; any other text: its length + 32
+constexpr int64_t kSliceKeyBytes = 64;   // a key in an open window
+constexpr int64_t kAggregateBytes = 16;  // each aggregate beyond the first
+constexpr size_t kLabelWidth = 11;
+
+bool is_secret(const std::string& key) {
+  for (const char* word : {"password", "secret", "token", "credential", "access-key", "sasl.jaas"}) {
+    if (key.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+template <class List, class Name>
+std::string join(const List& list, Name&& name) {
+  std::string text;
+  for (const auto& item : list) text += (text.empty() ? "" : ", ") + std::string(name(item));
+  return text;
+}
+
+std::string names(const columnar::Schema& schema, const std::vector<size_t>& columns) {
+  return join(columns, [&](size_t column) { return schema[column].name; });
+}
+
+const char* port_name(Port port) {
+  switch (port) {
+    case Port::kMain:
+      return "";
+    case Port::kLate:
+      return "$late";
+    case Port::kDuplicate:
+      return "$duplicate";
+    case Port::kEarly:
+      return "$early";
+    case Port::kBad:
+      return "$bad";
+  }
+  return "";
+}
+
+std::string aggregate_text(const Aggregate& aggregate, const columnar::Schema& input) {
+  static constexpr const char* kNames[] = {"COUNT(*)", "COUNT", "SUM", "MIN", "MAX", "AVG"};
+  std::string text = kNames[static_cast<size_t>(aggregate.kind)];
+  if (aggregate.kind != Aggregate::Kind::kCountStar) text += "(" + input[aggregate.column].name + ")";
+  return text + " AS " + aggregate.name;
+}
+
+/// Writes the lines of one node.
+class NodeText {
+ public:
+  NodeText(const Node& node, std::string& out) : node_(node), out_(out) {}
+
+  void write() {
+    out_ += "  " + node_.id + "  (" + kind_name(node_.detail) +
+            (node_.where.empty() ? "" : ", " + node_.where) + ")\n";
+    for (const Input& input : node_.inputs) line("input", input_text(input));
+    std::visit([this](const auto& detail) { describe(detail); }, node_.detail);
+    if (node_.output) line("output", schema_text(*node_.output));
+    for (const auto& [port, schema] : node_.side_outputs) line(port_name(port), schema_text(*schema));
+  }
+
+ private:
+  void line(const std::string& label, const std::string& text) {
+    out_ += "    " + label + std::string(std::max(kLabelWidth, label.size() + 1) - label.size(), ' ') + text +
+            "\n";
+  }
+  const columnar::Schema& input() const { return *node_.inputs[0].node->schema(node_.inputs[0].port); }
+
+  std::string input_text(const Input& input) const {
+    const columnar::Schema& schema = *input.node->schema(input.port);
+    std::string text = input.node->id + port_name(input.port);
+    if (input.single) return text + ", all rows to one subtask";
+    if (!input.hash_keys.empty()) text += ", by hash of " + names(schema, input.hash_keys);
+    return text;
+  }
+  std::string schema_text(const columnar::Schema& schema) const {
+    std::string text;
+    for (size_t i = 0; i < schema.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + schema[i].name + " " + columnar::to_string(*schema[i].type);
+      if (&schema == node_.output.get() && node_.rowtime == i) text += " *rowtime*";
+    }
+    return text;
+  }
+  std::string options_text(const TableSpec& table) const {
+    return join(table.options, [](const auto& option) {
+      return option.first + " = " + (is_secret(option.first) ? "****" : option.second);
+    });
+  }
+  std::string retention_text(const std::optional<Retention>& retention) const {
+    if (!retention) return "never forgotten by event time";
+    return "forgotten when event time reaches " + input()[retention->column].name +
+           (retention->after.millis == 0 ? "" : " + " + format_duration(retention->after));
+  }
+  void expressions(const std::vector<ExprPtr>& list, const columnar::Schema& from) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      const std::string text = expr::to_string(*list[i], &from);
+      if (text != (*node_.output)[i].name) line("compute", (*node_.output)[i].name + " = " + text);
+    }
+  }
+
+  void describe(const Scan& scan) {
+    std::vector<columnar::Field> fields;
+    for (const size_t column : scan.read) fields.push_back((*scan.table.schema)[column]);
+    const columnar::Schema read(fields);
+    line("table", scan.table.name + ": " + options_text(scan.table));
+    line("read", join(read.fields(), [](const auto& field) { return field.name; }) + "; " +
+                     std::to_string(read.size()) + " of " + std::to_string(scan.table.schema->size()) +
+                     " columns");
+    expressions(scan.project, read);
+    if (!scan.watermark) {
+      line("watermark", "none: event time stands still until the end of the input");
+      return;
+    }
+    const WatermarkSpec& watermark = *scan.watermark;
+    line("watermark",
+         expr::to_string(*watermark.expression, node_.output.get()) + ", highest of each shard" +
+             (watermark.trail ? ", " + format_duration(*watermark.trail) + " behind the newest" : "") +
+             (watermark.idle_timeout ? "; idle after " + format_duration(*watermark.idle_timeout)
+                                     : "; no idle timeout: a silent shard holds it"));
+    line("state", "position and watermark of each shard");
+  }
+  void describe(const Filter& filter) {
+    line("condition", expr::to_string(*filter.condition, node_.output.get()));
+    if (expr::reads_watermark(*filter.condition))
+      line("state", "floor of each key group: judges by event time");
+  }
+  void describe(const Project& project) { expressions(project.expressions, input()); }
+  void describe(const Union&) {}
+  void describe(const Deduplicate& dedup) {
+    line("keys", names(input(), dedup.keys) + ": the first row of each");
+    line("state", "about " + std::to_string(kDedupBytes) + " B an id of 36 characters; " +
+                      retention_text(dedup.retention));
+  }
+  void describe(const WindowAggregate& window) {
+    line("window", "tumbling " + format_duration(window.size) +
+                       (window.offset.millis == 0 ? "" : ", offset " + format_duration(window.offset)) +
+                       " over " + input()[window.time_column].name + ", zone " + window.zone);
+    line("keys", window.keys.empty() ? "none" : names(input(), window.keys));
+    line("aggregates",
+         join(window.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
+    const auto more = std::max<int64_t>(0, static_cast<int64_t>(window.aggregates.size()) - 1);
+    line("state",
+         "about " + std::to_string(kSliceKeyBytes + more * kAggregateBytes) +
+             " B a key and open window; dropped when event time reaches the window's last millisecond; floor "
+             "of each key group");
+    if (window.early_delay) line("early", "changed totals every " + format_duration(*window.early_delay));
+    if (window.pre_aggregate) {
+      line("partials",
+           "summed before the exchange, " + (window.pre_aggregate->millis == 0
+                                                 ? std::string("per batch")
+                                                 : "at most " + format_duration(*window.pre_aggregate)));
+    }
+  }
+  void describe(const GroupAggregate& group) {
+    line("keys", group.keys.empty() ? "none" : names(input(), group.keys));
+    line("aggregates",
+         join(group.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
+    const auto more = std::max<int64_t>(0, static_cast<int64_t>(group.aggregates.size()) - 1);
+    line("state", "about " + std::to_string(kSliceKeyBytes + more * kAggregateBytes) + " B a key; " +
+                      retention_text(group.retention));
+    line("changes", group.update_before ? "+I, -U, +U" : "+I, +U");
+  }
+  void describe(const SinkWrite& sink) {
+    line("table", sink.table.name + ": " + options_text(sink.table));
+    line("writer",
+         sink.writer + ", sets " + join(sink.columns, [](const std::string& name) { return name; }));
+    if (!sink.table.primary_key.empty()) {
+      line("key", join(sink.table.primary_key, [](const std::string& name) { return name; }));
+    }
+    line("rows", sink.provisional   ? "provisional: restored to the totals of state after a restart"
+                 : sink.closed_rows ? "written once, when closed"
+                                    : "inserts and updates as they come");
+  }
+
+  const Node& node_;
+  std::string& out_;
+};
+
+}  // namespace
+
+std::string explain(const Plan& plan) {
+  std::string out = "job " + plan.job + "\n\noperators\n";
+  for (const NodePtr& node : plan.nodes()) NodeText(*node, out).write();
+  out += "\nsettings\n";
+  for (const auto& [key, setting] : plan.settings) {
+    if (setting.origin == "default") continue;
+    out += "  " + key + " = " + (is_secret(key) ? "****" : setting.value) + "  (" + setting.origin + ")\n";
+  }
+  return out;
+}
+
+}  // namespace strand::plan

@@ -1,0 +1,132 @@
+#include <nlohmann/json.hpp>
+
+#include "columnar/type.h"
+#include "plan/plan.h"
+
+namespace strand::plan {
+
+namespace {
+
+using nlohmann::json;
+
+const char* aggregate_name(Aggregate::Kind kind) {
+  switch (kind) {
+    case Aggregate::Kind::kCountStar:
+      return "COUNT(*)";
+    case Aggregate::Kind::kCount:
+      return "COUNT";
+    case Aggregate::Kind::kSum:
+      return "SUM";
+    case Aggregate::Kind::kMin:
+      return "MIN";
+    case Aggregate::Kind::kMax:
+      return "MAX";
+    case Aggregate::Kind::kAvg:
+      return "AVG";
+  }
+  return "";
+}
+
+std::string field_text(const columnar::Field& field) {
+  return field.name + " " + columnar::to_string(*field.type);
+}
+
+json columns_text(const columnar::Schema& schema, const std::vector<size_t>& columns) {
+  json list = json::array();
+  for (const size_t column : columns) list.push_back(field_text(schema[column]));
+  return list;
+}
+
+json aggregates_text(const columnar::Schema& schema, const std::vector<Aggregate>& aggregates) {
+  json list = json::array();
+  for (const Aggregate& aggregate : aggregates) {
+    std::string text = aggregate_name(aggregate.kind);
+    if (aggregate.kind != Aggregate::Kind::kCountStar)
+      text += "(" + field_text(schema[aggregate.column]) + ")";
+    list.push_back(text);
+  }
+  return list;
+}
+
+/// What the state of one node depends on; null for nodes whose state fits any plan.
+json state_of(const Node& node) {
+  const auto input = [&]() -> const columnar::Schema& {
+    return *node.inputs[0].node->schema(node.inputs[0].port);
+  };
+  if (const auto* scan = std::get_if<Scan>(&node.detail)) return {{"table", scan->table.name}};
+  if (const auto* dedup = std::get_if<Deduplicate>(&node.detail))
+    return {{"keys", columns_text(input(), dedup->keys)}};
+  if (const auto* window = std::get_if<WindowAggregate>(&node.detail)) {
+    return {{"keys", columns_text(input(), window->keys)},
+            {"aggregates", aggregates_text(input(), window->aggregates)},
+            {"time", field_text(input()[window->time_column])},
+            {"size_ms", window->size.millis},
+            {"offset_ms", window->offset.millis},
+            {"zone", window->zone}};
+  }
+  if (const auto* group = std::get_if<GroupAggregate>(&node.detail)) {
+    return {{"keys", columns_text(input(), group->keys)},
+            {"aggregates", aggregates_text(input(), group->aggregates)}};
+  }
+  if (const auto* sink = std::get_if<SinkWrite>(&node.detail)) {
+    return {{"table", sink->table.name}, {"writer", sink->writer}, {"columns", sink->columns}};
+  }
+  return nullptr;
+}
+
+/// Text of a JSON value for people: lists and words without quotes and brackets.
+std::string plain(const json& value) {
+  if (value.is_null()) return "nothing";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const json& item : value) text += (text.empty() ? "" : ", ") + plain(item);
+  return text.empty() ? "none" : text;
+}
+
+void compare(const std::string& id, const json& before, const json& now,
+             std::vector<std::string>& differences) {
+  const auto kind = [](const json& node) { return plain(node.contains("kind") ? node["kind"] : json()); };
+  if (kind(before) != kind(now)) {
+    differences.push_back(id + ": the snapshot holds a " + kind(before) + ", the plan has a " + kind(now));
+    return;
+  }
+  for (const auto& [name, value] : now.items()) {
+    const json old = before.contains(name) ? before[name] : json();
+    if (old == value) continue;
+    differences.push_back(id + ": " + name + " of the snapshot: " + plain(old) +
+                          "; of the plan: " + plain(value));
+  }
+}
+
+}  // namespace
+
+std::string fingerprint(const Plan& plan) {
+  json nodes = json::object();
+  for (const NodePtr& node : plan.nodes()) {
+    json state = state_of(*node);
+    if (state.is_null()) continue;
+    state["kind"] = kind_name(node->detail);
+    nodes[node->id] = std::move(state);
+  }
+  return json{{"version", 1}, {"nodes", std::move(nodes)}}.dump();
+}
+
+std::vector<std::string> fingerprint_differences(const std::string& snapshot, const std::string& plan) {
+  const json before = json::parse(snapshot, nullptr, /*allow_exceptions=*/false);
+  const json now = json::parse(plan, nullptr, /*allow_exceptions=*/false);
+  const auto readable = [](const json& print) { return print.is_object() && print.contains("nodes"); };
+  if (!readable(before)) return {"the fingerprint of the snapshot cannot be read"};
+  if (!readable(now)) return {"the fingerprint of the plan cannot be read"};
+  std::vector<std::string> differences;
+  for (const auto& [id, node] : before["nodes"].items()) {
+    if (!now["nodes"].contains(id)) {
+      differences.push_back(id + ": the snapshot holds state of it, the plan has no such operator");
+    } else {
+      compare(id, node, now["nodes"][id], differences);
+    }
+  }
+  return differences;
+}
+
+}  // namespace strand::plan

@@ -1,0 +1,43 @@
+#include "plan/plan.h"
+
+#include <unordered_set>
+
+namespace strand::plan {
+
+namespace {
+
+void visit(const NodePtr& node, std::unordered_set<const Node*>& seen, std::vector<NodePtr>& order) {
+  if (!seen.insert(node.get()).second) return;
+  for (const Input& input : node->inputs) visit(input.node, seen, order);
+  order.push_back(node);
+}
+
+}  // namespace
+
+std::vector<NodePtr> Plan::nodes() const {
+  std::unordered_set<const Node*> seen;
+  std::vector<NodePtr> order;
+  for (const NodePtr& sink : sinks) visit(sink, seen, order);
+  return order;
+}
+
+std::string Plan::setting(const std::string& key, const std::string& fallback) const {
+  const auto found = settings.find(key);
+  return found == settings.end() ? fallback : found->second.value;
+}
+
+const char* kind_name(const Detail& detail) {
+  struct Namer {
+    const char* operator()(const Scan&) const { return "scan"; }
+    const char* operator()(const Filter&) const { return "filter"; }
+    const char* operator()(const Project&) const { return "project"; }
+    const char* operator()(const Union&) const { return "union"; }
+    const char* operator()(const Deduplicate&) const { return "deduplicate"; }
+    const char* operator()(const WindowAggregate&) const { return "window"; }
+    const char* operator()(const GroupAggregate&) const { return "group"; }
+    const char* operator()(const SinkWrite&) const { return "sink"; }
+  };
+  return std::visit(Namer{}, detail);
+}
+
+}  // namespace strand::plan

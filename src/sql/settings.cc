@@ -1,0 +1,194 @@
+#include "sql/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "base/text.h"
+
+namespace strand::sql {
+
+namespace {
+
+using enum SettingType;
+
+constexpr std::array kSettings = {
+    SettingSpec{"execution.checkpointing.dir", kText, "", "", "where checkpoints are kept"},
+    SettingSpec{"execution.checkpointing.incremental", kBoolean, "true", "",
+                "snapshots share unchanged files"},
+    SettingSpec{"execution.checkpointing.interval", kDuration, "10 s", "",
+                "time between two checkpoints; 0: none"},
+    SettingSpec{"execution.checkpointing.max-concurrent-checkpoints", kInteger, "1", "",
+                "checkpoints at a time", 1},
+    SettingSpec{"execution.checkpointing.min-pause", kDuration, "0 s", "",
+                "time from the end of a checkpoint to the next"},
+    SettingSpec{"execution.checkpointing.mode", kChoice, "EXACTLY_ONCE", "EXACTLY_ONCE",
+                "how barriers are aligned"},
+    SettingSpec{"execution.checkpointing.num-retained", kInteger, "3", "",
+                "complete checkpoints that are kept", 1},
+    SettingSpec{"execution.checkpointing.savepoint-dir", kText, "", "", "where savepoints are kept"},
+    SettingSpec{"execution.checkpointing.timeout", kDuration, "10 min", "",
+                "a checkpoint that takes longer is given up"},
+    SettingSpec{"execution.checkpointing.tolerable-failed-checkpoints", kInteger, "3", "",
+                "failures in a row before a restart"},
+    SettingSpec{"execution.runtime-mode", kChoice, "STREAMING", "STREAMING|BATCH|AUTOMATIC",
+                "BATCH: bounded input, nothing late"},
+    SettingSpec{"execution.state-recovery.path", kText, "", "", "the snapshot to start from"},
+    SettingSpec{"parallelism.default", kInteger, "", "", "subtasks of each operator; all cores if not set",
+                1},
+    SettingSpec{"pipeline.auto-watermark-interval", kDuration, "200 ms", "",
+                "time between two watermarks; 0: behind each row"},
+    SettingSpec{"pipeline.max-parallelism", kInteger, "128", "",
+                "key groups: the most subtasks the job can ever have", 1},
+    SettingSpec{"pipeline.name", kText, "", "", "the job's name; the file's name if not set"},
+    SettingSpec{"restart-strategy.exponential-delay.attempts-before-reset-backoff", kInteger, "", "",
+                "restarts before the job fails", 1},
+    SettingSpec{"restart-strategy.exponential-delay.backoff-multiplier", kNumber, "2", "",
+                "growth of the wait", 1},
+    SettingSpec{"restart-strategy.exponential-delay.initial-backoff", kDuration, "1 s", "",
+                "wait before the first restart"},
+    SettingSpec{"restart-strategy.exponential-delay.jitter-factor", kNumber, "0.1", "",
+                "random part of the wait"},
+    SettingSpec{"restart-strategy.exponential-delay.max-backoff", kDuration, "1 min", "", "longest wait"},
+    SettingSpec{"restart-strategy.exponential-delay.reset-backoff-threshold", kDuration, "1 h", "",
+                "quiet time after which the wait starts small again"},
+    SettingSpec{"restart-strategy.fixed-delay.attempts", kInteger, "1", "", "restarts before the job fails"},
+    SettingSpec{"restart-strategy.fixed-delay.delay", kDuration, "1 s", "", "wait before a restart"},
+    SettingSpec{"restart-strategy.type", kChoice, "exponential-delay",
+                "none|off|disable|fixed-delay|fixeddelay|exponential-delay|exponentialdelay",
+                "what happens after a failure"},
+    SettingSpec{"state.backend.type", kChoice, "hashmap", "hashmap|rocksdb", "where keyed state lives"},
+    SettingSpec{"strand.future-skew.max", kDuration, "10 min", "",
+                "an event time further ahead of the wall clock does not move the watermark"},
+    SettingSpec{"strand.memory.limit", kMemory, "", "",
+                "memory for state, queues and batches; three quarters of the machine's if not set"},
+    SettingSpec{"table.dml-sync", kBoolean, "false", "", "accepted: all INSERTs of a file are one job"},
+    SettingSpec{"table.exec.emit.early-fire.delay", kDuration, "", "",
+                "time between two firings of V$early; 1 s if not set"},
+    SettingSpec{"table.exec.emit.early-fire.enabled", kBoolean, "false", "",
+                "accepted: V$early asks for it by name"},
+    SettingSpec{"table.exec.mini-batch.allow-latency", kDuration, "0 s", "", "longest wait of a partial sum"},
+    SettingSpec{"table.exec.mini-batch.enabled", kBoolean, "false", "",
+                "partial sums may wait for more rows"},
+    SettingSpec{"table.exec.mini-batch.size", kInteger, "-1", "", "accepted: a batch of rows bounds it", -1},
+    SettingSpec{"table.exec.resource.default-parallelism", kInteger, "-1", "",
+                "subtasks of each operator; wins over parallelism.default", -1},
+    SettingSpec{"table.exec.source.idle-timeout", kDuration, "0 s", "",
+                "a shard silent for so long is not waited for; 0: always waited for"},
+    SettingSpec{"table.exec.state.ttl", kDuration, "0 s", "",
+                "processing time after which state that nobody touches may go; 0: never"},
+    SettingSpec{"table.local-time-zone", kZone, "UTC", "",
+                "the zone of TIMESTAMP values and of windows over TIMESTAMP_LTZ"},
+    SettingSpec{"table.optimizer.agg-phase-strategy", kChoice, "AUTO", "AUTO|ONE_PHASE|TWO_PHASE",
+                "whether partial sums are made before the exchange by key"},
+};
+
+constexpr std::array kRenamed = {
+    std::pair<std::string_view, std::string_view>{"execution.savepoint.path",
+                                                  "execution.state-recovery.path"},
+    std::pair<std::string_view, std::string_view>{"restart-strategy", "restart-strategy.type"},
+    std::pair<std::string_view, std::string_view>{"state.backend", "state.backend.type"},
+    std::pair<std::string_view, std::string_view>{"state.backend.incremental",
+                                                  "execution.checkpointing.incremental"},
+    std::pair<std::string_view, std::string_view>{"state.checkpoints.dir", "execution.checkpointing.dir"},
+    std::pair<std::string_view, std::string_view>{"state.checkpoints.num-retained",
+                                                  "execution.checkpointing.num-retained"},
+    std::pair<std::string_view, std::string_view>{"state.savepoints.dir",
+                                                  "execution.checkpointing.savepoint-dir"},
+};
+
+Status bad_value(const std::string& key, const std::string& value, const std::string& expected) {
+  return Status(ErrorCode::kBadOption, "'" + key + "' expects " + expected + ", found '" + value + "'");
+}
+
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool is_choice(std::string_view choices, std::string_view value) {
+  while (!choices.empty()) {
+    const size_t bar = std::min(choices.find('|'), choices.size());
+    if (choices.substr(0, bar) == value) return true;
+    choices.remove_prefix(std::min(bar + 1, choices.size()));
+  }
+  return false;
+}
+
+bool is_memory(std::string_view text) {
+  size_t digits = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
+  std::string_view unit = text.substr(digits);
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  static constexpr std::array kUnits = {"", "b", "kb", "k", "mb", "m", "gb", "g", "tb", "t", "bytes"};
+  return digits > 0 && digits < 19 && std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
+}
+
+Status check_value(const SettingSpec& spec, const std::string& key, const std::string& value) {
+  switch (spec.type) {
+    case kText:
+      return value.empty() ? bad_value(key, value, "a text that is not empty") : Status();
+    case kZone:
+      return value.empty() ? bad_value(key, value, "a time zone such as 'UTC' or 'Europe/Berlin'") : Status();
+    case kDuration:
+      return parse_duration(value).ok() ? Status() : bad_value(key, value, "a duration such as '30 s'");
+    case kInteger: {
+      const auto number = parse_number<int64_t>(value);
+      if (number && *number >= spec.lowest) return Status();
+      return bad_value(key, value, "a whole number from " + std::to_string(spec.lowest) + " on");
+    }
+    case kNumber: {
+      const auto number = parse_number<double>(value);
+      if (number && *number >= static_cast<double>(spec.lowest)) return Status();
+      return bad_value(key, value, "a number from " + std::to_string(spec.lowest) + " on");
+    }
+    case kBoolean:
+      return value == "true" || value == "false" ? Status() : bad_value(key, value, "'true' or 'false'");
+    case kMemory:
+      return is_memory(value) ? Status() : bad_value(key, value, "an amount of memory such as '512 mb'");
+    case kChoice: {
+      if (is_choice(spec.choices, value)) return Status();
+      std::string list(spec.choices);
+      for (size_t bar = list.find('|'); bar != std::string::npos; bar = list.find('|', bar))
+        list.replace(bar, 1, ", ");
+      return bad_value(key, value, "one of " + list);
+    }
+  }
+  return Status();
+}
+
+}  // namespace
+
+std::span<const SettingSpec> all_settings() { return kSettings; }
+
+const SettingSpec* find_setting(std::string_view key) {
+  for (const SettingSpec& spec : kSettings) {
+    if (spec.key == key) return &spec;
+  }
+  return nullptr;
+}
+
+std::string current_key(std::string_view key) {
+  for (const auto& [old, now] : kRenamed) {
+    if (old == key) return std::string(now);
+  }
+  return std::string(key);
+}
+
+Status check_setting(const std::string& key, const std::string& value, bool& known) {
+  const SettingSpec* spec = find_setting(current_key(key));
+  known = spec != nullptr;
+  if (known) return check_value(*spec, key, value);
+  if (key.starts_with("table.")) return Status();
+  std::vector<std::string_view> keys;
+  for (const SettingSpec& each : kSettings) keys.push_back(each.key);
+  const auto near = nearest(key, keys);
+  return Status(ErrorCode::kUnknownOption, "setting '" + key + "' is not known")
+      .hint(near ? "did you mean '" + *near + "'?" : "docs/sql/settings.md lists all settings");
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,37 @@
+// The settings of a job that SET, profiles and --set can give.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace strand::sql {
+
+enum class SettingType : uint8_t { kText, kDuration, kInteger, kNumber, kBoolean, kMemory, kZone, kChoice };
+
+/// One setting. Names and defaults are those of Flink 2.3 where Flink has the thing; ours begin with
+/// `strand.`.
+struct SettingSpec {
+  std::string_view key;
+  SettingType type;
+  std::string_view fallback;  // empty: none
+  std::string_view choices;   // kChoice: separated by `|`
+  std::string_view meaning;
+  int64_t lowest = 0;  // kInteger and kNumber
+};
+
+/// Every setting, sorted by key.
+std::span<const SettingSpec> all_settings();
+const SettingSpec* find_setting(std::string_view key);
+
+/// Today's name of a key that Flink has renamed; else the key itself.
+std::string current_key(std::string_view key);
+
+/// Errors: kUnknownOption, naming the nearest; kBadOption for a value of the wrong kind. A `table.*` key that
+/// is not known is no error, but `known` becomes false: Flink has more of them than we act on.
+Status check_setting(const std::string& key, const std::string& value, bool& known);
+
+}  // namespace strand::sql
