@@ -22,8 +22,8 @@ std::string_view to_string(RowKind kind);  // +I -U +U -D
 using Selection = std::vector<uint32_t>;
 using SelectionPtr = std::shared_ptr<const Selection>;
 
-/// Immutable rows in columns. A selection, if there is one, says which rows count; the others are not there. Cheap to
-/// copy (shared pointers). At most kMaxRows rows. Thread-safe, because nothing changes.
+/// Immutable rows in columns. A selection, if there is one, says which rows count; the others are not there.
+/// Cheap to copy (shared pointers). At most kMaxRows rows. Thread-safe, because nothing changes.
 class Batch {
  public:
   static constexpr int64_t kMaxRows = 65'536;
@@ -102,8 +102,9 @@ ColumnPtr gather(const Column& column, std::span<const uint32_t> rows);
 ColumnPtr concat(const std::vector<ColumnPtr>& columns);
 Batch concat(const std::vector<Batch>& batches);
 
-/// A 64-bit hash of the values of `key_columns` for every physical row (equal keys, equal hashes; NULL is a value of
-/// its own). Written to out[0 .. physical_rows). Stable: it decides who owns a key and stands in state files.
+/// A 64-bit hash of the values of `key_columns` for every physical row (equal keys, equal hashes; NULL is a
+/// value of its own). Written to out[0 .. physical_rows). Stable: it decides who owns a key and stands in
+/// state files.
 void hash_rows(const Batch& batch, std::span<const size_t> key_columns, std::vector<uint64_t>& out);
 
 /// Key group of an engine hash: the top bits, so that a subtask's groups are a range of hashes.
@@ -111,8 +112,8 @@ constexpr int32_t key_group(uint64_t hash, int32_t max_parallelism) {
   return static_cast<int32_t>(((hash >> 32) * static_cast<uint64_t>(max_parallelism)) >> 32);
 }
 
-/// Appends a key of the columns in a form whose bytes are equal exactly when the keys are (types included in the
-/// order of the columns, NULL distinct). decode_key appends the values back to builders.
+/// Appends a key of the columns in a form whose bytes are equal exactly when the keys are (types included in
+/// the order of the columns, NULL distinct). decode_key appends the values back to builders.
 void encode_key(const Batch& batch, std::span<const size_t> key_columns, int64_t row, std::string& out);
 void decode_key(std::string_view key, std::span<ColumnBuilder* const> columns);
 

@@ -15,8 +15,8 @@ namespace strand::columnar {
 
 __extension__ using Int128 = __int128;
 
-/// Bytes aligned to 64, with 64 readable bytes behind the end so that kernels may load whole vectors. Shared by the
-/// columns that slice it; immutable once shared.
+/// Bytes aligned to 64, with 64 readable bytes behind the end so that kernels may load whole vectors. Shared
+/// by the columns that slice it; immutable once shared.
 class Buffer {
  public:
   static std::shared_ptr<Buffer> allocate(size_t size);
@@ -41,8 +41,8 @@ using BufferPtr = std::shared_ptr<const Buffer>;
 class Column;
 using ColumnPtr = std::shared_ptr<const Column>;
 
-/// Immutable values of one type. `offset` lets a slice share the buffers of the whole; every accessor counts rows
-/// from the slice's start. Thread-safe, because nothing changes.
+/// Immutable values of one type. `offset` lets a slice share the buffers of the whole; every accessor counts
+/// rows from the slice's start. Thread-safe, because nothing changes.
 class Column {
  public:
   struct Parts {

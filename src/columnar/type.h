@@ -12,10 +12,25 @@ namespace strand::columnar {
 
 enum class TypeKind : uint8_t {
   kNull,  // the type of a bare NULL before coercion
-  kBoolean, kTinyInt, kSmallInt, kInt, kBigInt, kFloat, kDouble, kDecimal,
-  kString, kBytes, kDate, kTime, kTimestamp, kTimestampLtz,
-  kIntervalMillis, kIntervalMonths,  // INTERVAL day-time (ms) and year-month (months)
-  kArray, kMap, kRow,
+  kBoolean,
+  kTinyInt,
+  kSmallInt,
+  kInt,
+  kBigInt,
+  kFloat,
+  kDouble,
+  kDecimal,
+  kString,
+  kBytes,
+  kDate,
+  kTime,
+  kTimestamp,
+  kTimestampLtz,
+  kIntervalMillis,
+  kIntervalMonths,  // INTERVAL day-time (ms) and year-month (months)
+  kArray,
+  kMap,
+  kRow,
 };
 
 struct Type;
@@ -32,16 +47,15 @@ struct Field {
 ///   STRING, BYTES              int32 offsets and bytes (UTF-8 for STRING)
 ///   DATE                       int32, days since 1970-01-01
 ///   TIME                       int32, milliseconds of the day
-///   TIMESTAMP(p), _LTZ(p)      int64 since the epoch: milliseconds for p <= 3, microseconds for p <= 6, else nanoseconds
-///   intervals                  int64
-///   ARRAY                      int32 offsets, child 0 the elements
-///   MAP                        int32 offsets, children 0 keys and 1 values
-///   ROW                        one child a field
+///   TIMESTAMP(p), _LTZ(p)      int64 since the epoch: milliseconds for p <= 3, microseconds for p <= 6, else
+///   nanoseconds intervals                  int64 ARRAY                      int32 offsets, child 0 the
+///   elements MAP                        int32 offsets, children 0 keys and 1 values ROW one child a field
 struct Type {
   TypeKind kind = TypeKind::kNull;
   bool nullable = true;
-  int precision = 0;   // DECIMAL digits; TIMESTAMP and TIME fractional digits; CHAR/VARCHAR length (0: unbounded)
-  int scale = 0;       // DECIMAL
+  int precision =
+      0;          // DECIMAL digits; TIMESTAMP and TIME fractional digits; CHAR/VARCHAR length (0: unbounded)
+  int scale = 0;  // DECIMAL
   std::vector<Field> children = {};
 
   friend bool operator==(const Type& a, const Type& b);
@@ -54,6 +68,10 @@ inline bool operator==(const Field& a, const Field& b) { return a.name == b.name
 TypePtr make_type(TypeKind kind, bool nullable = true);
 TypePtr decimal_type(int precision, int scale, bool nullable = true);
 TypePtr timestamp_type(int precision, bool ltz, bool nullable = true);
+/// Children are named "element", and "key" and "value".
+TypePtr array_type(TypePtr element, bool nullable = true);
+TypePtr map_type(TypePtr key, TypePtr value, bool nullable = true);
+TypePtr row_type(std::vector<Field> fields, bool nullable = true);
 /// The same type with another nullability.
 TypePtr with_nullable(const TypePtr& type, bool nullable);
 
