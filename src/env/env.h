@@ -68,8 +68,11 @@ class FileSystem {
   /// Opens for appending; creates the file if there is none.
   virtual Result<std::unique_ptr<WriteFile>> open_append(const std::string& path) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;
+  /// Removes a file.
   virtual Status remove(const std::string& path) = 0;
+  /// Removes the folder and everything in it; ok if it is not there.
   virtual Status remove_all(const std::string& dir) = 0;
+  /// Creates the folder and those above it where they are missing. What it creates survives a power loss.
   virtual Status make_dirs(const std::string& dir) = 0;
   /// Makes creations, renames and removals in the folder survive a power loss.
   virtual Status sync_dir(const std::string& dir) = 0;
@@ -100,8 +103,12 @@ struct Env {
 /// Reads a whole file. Refuses more than `limit` bytes with kIo.
 Result<std::string> read_all(FileSystem& files, const std::string& path, uint64_t limit = uint64_t{1} << 32);
 
+/// Ends the names of files that are being written. Nothing refers to them; whoever owns the folder may remove them.
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
+
 /// Replaces `dir/name` so that after a crash or power loss either the old or the new content is there, whole:
-/// write a temporary file, sync it, rename, sync the folder. A failed sync fails the call and is not repeated.
+/// write a temporary file, sync it, rename, sync the folder. A failed sync fails the call and is not repeated; after an
+/// error either content may stand there, whole.
 Status write_atomically(FileSystem& files, const std::string& dir, const std::string& name, std::string_view bytes);
 
 }  // namespace strand::env

@@ -1,0 +1,44 @@
+#include "env/env.h"
+
+namespace strand::env {
+
+Result<std::string> read_all(FileSystem& files, const std::string& path, uint64_t limit) {
+  STRAND_TRY(const std::unique_ptr<ReadFile> file, files.open_read(path));
+  STRAND_TRY(const uint64_t size, file->size());
+  if (size > limit) {
+    return Status(ErrorCode::kIo, "expected at most " + std::to_string(limit) + " bytes, found a file of " +
+                                      std::to_string(size) + " bytes")
+        .at(path);
+  }
+  std::string bytes(size, '\0');
+  STRAND_TRY(const size_t got, file->read_at(0, bytes.data(), bytes.size()));
+  bytes.resize(got);
+  return bytes;
+}
+
+namespace {
+
+Status write_whole(FileSystem& files, const std::string& path, std::string_view bytes) {
+  STRAND_TRY(const std::unique_ptr<WriteFile> file, files.create(path));
+  STRAND_OK(file->append(bytes));
+  STRAND_OK(file->sync());
+  return file->close();
+}
+
+}  // namespace
+
+Status write_atomically(FileSystem& files, const std::string& dir, const std::string& name,
+                        std::string_view bytes) {
+  const std::string path = dir + "/" + name;
+  const std::string temporary = path + std::string(kTemporarySuffix);
+  Status written = write_whole(files, temporary, bytes);
+  if (written.ok()) written = files.rename(temporary, path);
+  if (!written.ok()) {
+    // The first error is the one to report; a file that stays behind is replaced by the next attempt.
+    static_cast<void>(files.remove(temporary).ok());
+    return written;
+  }
+  return files.sync_dir(dir);
+}
+
+}  // namespace strand::env
