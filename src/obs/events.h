@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,15 +14,18 @@
 namespace strand::obs {
 
 enum class Level : uint8_t { kDebug, kInfo, kWarn, kError };
+/// `debug`, `info`, `warn`, `error`.
+std::string_view level_name(Level level);
+std::optional<Level> parse_level(std::string_view name);
 
 /// One event: a name (`window_closed`, `shard_idle`, `checkpoint`, ...), the wall time at which it was seen, and
 /// fields in the order in which they are printed. `code` is 0 or the number of a message (STRAND-1103).
 struct Event {
   Level level = Level::kInfo;
   int code = 0;
-  std::string name;
-  WallTime at;
-  std::vector<std::pair<std::string, std::string>> fields;
+  std::string name{};
+  WallTime at{};
+  std::vector<std::pair<std::string, std::string>> fields{};
 
   Event& with(std::string key, std::string value) {
     fields.emplace_back(std::move(key), std::move(value));
