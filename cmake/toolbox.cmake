@@ -40,9 +40,13 @@ function(strand_test name)
 endfunction()
 
 # strand_library(state DEPENDS columnar env obs SYSTEM xxhash): every *.cc here but the *_test.cc, which become state_test.
+# TEST_DEPENDS: what only the tests need. EXCEPT: folders below that are libraries of their own.
 function(strand_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;SYSTEM;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;SYSTEM;TEST_DEPENDS;EXCEPT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  foreach(folder ${ARG_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  endforeach()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
