@@ -28,6 +28,8 @@ struct SavepointRequest {
   int64_t id = 0;  // of the caller, to answer to
   bool stop = false;
   bool drain = false;
+  /// kCheckpoint: the last one at the end of input, which commits what the sinks hold back.
+  SnapshotKind kind = SnapshotKind::kSavepoint;
 };
 
 // Events

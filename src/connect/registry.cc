@@ -12,23 +12,29 @@ std::vector<std::string> Registry::names() const {
   return names;
 }
 
-Result<const Connector*> Registry::find(const std::map<std::string, std::string>& options, bool as_sink) const {
+Result<const Connector*> Registry::find(const std::map<std::string, std::string>& options,
+                                        bool as_sink) const {
   const auto named = options.find("connector");
-  if (named == options.end()) return Status(ErrorCode::kUnknownConnector, "the table has no 'connector' option");
+  if (named == options.end())
+    return Status(ErrorCode::kUnknownConnector, "the table has no 'connector' option");
   const auto found = connectors_.find(named->second);
   if (found == connectors_.end()) {
     Status error(ErrorCode::kUnknownConnector, "connector '" + named->second + "' is not known");
     const auto near = nearest(named->second, names());
-    return std::move(error).hint(near ? "did you mean '" + *near + "'?" : "known: filesystem, sqlite, print, blackhole, datagen");
+    return std::move(error).hint(near ? "did you mean '" + *near + "'?"
+                                      : "known: filesystem, sqlite, print, blackhole, datagen");
   }
   const Connector& connector = found->second;
   if (as_sink ? !connector.sink : !connector.reader) {
-    return Status(ErrorCode::kUnknownConnector, "connector '" + named->second + "' cannot " + (as_sink ? "be written" : "be read"));
+    return Status(ErrorCode::kUnknownConnector,
+                  "connector '" + named->second + "' cannot " + (as_sink ? "be written" : "be read"));
   }
   const auto& known = as_sink ? connector.sink_options : connector.source_options;
   const auto& other = as_sink ? connector.source_options : connector.sink_options;
   for (const auto& [key, value] : options) {
-    const auto has = [&](const std::vector<std::string>& list) { return std::find(list.begin(), list.end(), key) != list.end(); };
+    const auto has = [&](const std::vector<std::string>& list) {
+      return std::find(list.begin(), list.end(), key) != list.end();
+    };
     if (key == "connector" || has(known) || has(other)) continue;
     Status error(ErrorCode::kUnknownOption, "connector '" + named->second + "' has no option '" + key + "'");
     const auto near = nearest(key, known);

@@ -19,6 +19,7 @@ namespace strand::connect {
 
 /// What a connector is told about a table that it reads or writes.
 struct TableContext {
+  std::string job;
   std::string table;
   columnar::SchemaPtr schema;  // the columns to read (in this order), or the columns that are written
   std::map<std::string, std::string> options;
@@ -46,6 +47,7 @@ struct Connector {
   std::vector<std::string> source_options;
   std::vector<std::string> sink_options;
   bool transactional = false;  // rows show when their checkpoint is complete
+  bool parallel_sink = false;  // may be written by several subtasks
 };
 
 /// The connectors an engine knows. Filled at start, read-only afterwards.

@@ -10,8 +10,8 @@ namespace strand::flow {
 
 using columnar::Batch;
 
-/// Rows. `held` rows are not news: after a restore an operator tells them again, so that a sink learns which values
-/// restored state still holds (replay.md F2). They end with HeldEnd, before anything else flows.
+/// Rows. `held` rows are not news: after a restore an operator tells them again, so that a sink learns which
+/// values restored state still holds (replay.md F2). They end with HeldEnd, before anything else flows.
 struct Rows {
   Batch batch;
   bool held = false;

@@ -18,8 +18,8 @@
 
 namespace strand::flow {
 
-/// Takes what an operator emits and hands it on at once: to the next operator of the chain, or into a channel. An
-/// error comes from further down the chain and must be returned.
+/// Takes what an operator emits and hands it on at once: to the next operator of the chain, or into a
+/// channel. An error comes from further down the chain and must be returned.
 class Emitter {
  public:
   virtual ~Emitter() = default;
@@ -56,28 +56,32 @@ struct OperatorContext {
 
 /// One step of a job: takes batches and the passing of time, keeps state, emits batches.
 ///
-/// A task calls its operators from one thread, one call at a time, so they need no locks. What an operator does must
-/// follow from its calls alone: clock, randomness and I/O come only from the context, and nothing it emits depends on
-/// the order of a hash table. Replays rely on this.
+/// A task calls its operators from one thread, one call at a time, so they need no locks. What an operator
+/// does must follow from its calls alone: clock, randomness and I/O come only from the context, and nothing
+/// it emits depends on the order of a hash table. Replays rely on this.
 ///
-/// Barriers never reach an operator: the task calls `before_barrier` (buffers are emptied downstream), then `snapshot`
-/// on every operator of the chain, and only then lets the barrier go on. A crash loses what was not in a snapshot.
+/// Barriers never reach an operator: the task calls `before_barrier` (buffers are emptied downstream), then
+/// `snapshot` on every operator of the chain, and only then lets the barrier go on. A crash loses what was
+/// not in a snapshot.
 class Operator {
  public:
   virtual ~Operator() = default;
 
   /// Called once, before anything else. `context` outlives the operator.
   virtual Status open(OperatorContext& context) = 0;
-  /// Called after open when there is something to restore: all parts that overlap the subtask's key groups; entries of
-  /// groups that are not its own must be skipped. Parts of a keyless operator come from every old subtask.
-  virtual Status restore(const std::vector<state::Section>& parts) { return parts.empty() ? Status() : no_state(); }
-  /// Emits again, as held rows, every value that it may yet change and whose last version it has emitted before the
-  /// restored barrier (late totals, running totals). Called once after restore.
+  /// Called after open when there is something to restore: all parts that overlap the subtask's key groups;
+  /// entries of groups that are not its own must be skipped. Parts of a keyless operator come from every old
+  /// subtask.
+  virtual Status restore(const std::vector<state::Section>& parts) {
+    return parts.empty() ? Status() : no_state();
+  }
+  /// Emits again, as held rows, every value that it may yet change and whose last version it has emitted
+  /// before the restored barrier (late totals, running totals). Called once after restore.
   virtual Status emit_held(Emitter&) { return Status(); }
 
   virtual Status process(int input, const Batch& batch, Emitter& out) = 0;
-  /// Held rows from upstream. Stateless operators treat them as rows, without booking them; others stop them, because
-  /// they tell their own.
+  /// Held rows from upstream. Stateless operators treat them as rows, without booking them; others stop them,
+  /// because they tell their own.
   virtual Status process_held(const Batch&, Emitter&) { return Status(); }
   /// Event time has reached context.watermark: fires what is due. The task forwards the watermark afterwards.
   virtual Status advance(Emitter&) { return Status(); }

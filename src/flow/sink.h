@@ -16,8 +16,9 @@ namespace strand::flow {
 
 using columnar::Batch;
 
-/// Names the checkpoint that a write belongs to. A sink stores it beside the data, so that a restart can tell which
-/// writes the restored checkpoint knows about. Order: generation, then attempt, then epoch, then sequence.
+/// Names the checkpoint that a write belongs to. A sink stores it beside the data, so that a restart can tell
+/// which writes the restored checkpoint knows about. Order: generation, then attempt, then epoch, then
+/// sequence.
 struct WriteTag {
   Generation generation;
   Attempt attempt;
@@ -36,29 +37,31 @@ struct SinkStart {
   std::optional<Epoch> restored;
   /// All restores so far, this one included, oldest first: dead values are found by them (D).
   std::vector<AttemptRecord> history;
-  /// Sections of earlier subtasks of this sink (transaction mode: rows of epochs not yet known to be committed).
+  /// Sections of earlier subtasks of this sink (transaction mode: rows of epochs not yet known to be
+  /// committed).
   std::vector<state::Section> state;
 };
 
 /// What a sink did, for the ledger and the restore report.
 struct SinkCounts {
   int64_t rows_in = 0;
-  int64_t written = 0;        // rows acknowledged by the store
-  int64_t refused = 0;        // by the closed-row condition (W4): an alarm
-  int64_t flushed_keys = 0;   // visited by the flush
+  int64_t written = 0;       // rows acknowledged by the store
+  int64_t refused = 0;       // by the closed-row condition (W4): an alarm
+  int64_t flushed_keys = 0;  // visited by the flush
   int64_t flushed_removed = 0;
   int64_t flushed_rewritten = 0;
   int64_t flush_millis = 0;
-  int64_t pending = 0;        // rows not yet acknowledged, or held back until their checkpoint completes
+  int64_t pending = 0;  // rows not yet acknowledged, or held back until their checkpoint completes
 };
 
 /// Lets rows leave the job exactly once.
 ///
-/// Calls come from one task, in this order: `start`; `held` any number of times; `held_end` (flush: every dead value is
-/// rewritten from the held rows or removed, before any new output); then per epoch `write` any number of times,
-/// `prepare` once, and `committed` once the checkpoint is complete everywhere (that notice may be lost). No call blocks:
-/// work that waits is done on the executor, and `busy` says that it is not finished. A crash can fall between any two
-/// calls and inside each; `start` and `held_end` must repair whatever it left.
+/// Calls come from one task, in this order: `start`; `held` any number of times; `held_end` (flush: every
+/// dead value is rewritten from the held rows or removed, before any new output); then per epoch `write` any
+/// number of times, `prepare` once, and `committed` once the checkpoint is complete everywhere (that notice
+/// may be lost). No call blocks: work that waits is done on the executor, and `busy` says that it is not
+/// finished. A crash can fall between any two calls and inside each; `start` and `held_end` must repair
+/// whatever it left.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -68,8 +71,8 @@ class Sink {
   virtual Status held_end() = 0;
   /// Requires !busy().
   virtual Status write(const Batch& rows, WriteTag tag) = 0;
-  /// Asked before each element: true while a flush, or more unacknowledged rows than the sink buffers, must finish
-  /// first. An error of the background work comes back here.
+  /// Asked before each element: true while a flush, or more unacknowledged rows than the sink buffers, must
+  /// finish first. An error of the background work comes back here.
   virtual Result<bool> busy() = 0;
   /// A barrier has arrived. Sends everything before it on its way.
   virtual Status before_barrier() = 0;

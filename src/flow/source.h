@@ -15,6 +15,10 @@ namespace strand::flow {
 
 using columnar::Batch;
 
+/// The columns of T$bad: shard STRING, shard_position BIGINT, payload BYTES, reason STRING, read_at
+/// TIMESTAMP_LTZ(3).
+columnar::SchemaPtr bad_schema();
+
 /// What one call of `poll` found.
 struct Polled {
   enum class Kind : uint8_t {
@@ -25,8 +29,8 @@ struct Polled {
   Kind kind = Kind::kNothing;
   size_t shard = 0;  // index in the order of assignment
   Batch batch;
-  /// Records that did not parse: (shard STRING, shard_position BIGINT, payload BYTES, reason STRING, read_at
-  /// TIMESTAMP_LTZ(3)). Empty: none.
+  /// Records that did not parse, in the columns of bad_schema(); nothing if there are none or nobody wants
+  /// them.
   std::optional<Batch> bad;
   int64_t records = 0;  // records of the shard in this poll, good and bad
   WallTime until = WallTime::never();
@@ -42,9 +46,9 @@ class ShardFinder {
   virtual std::optional<Duration> interval() const = 0;
 };
 
-/// Reads the shards that were assigned to it. Belongs to one task. `poll` does a bounded amount of work and does not
-/// wait. Rows of one shard keep their order; each poll gives rows of one shard only, so that watermarks can be made
-/// per shard.
+/// Reads the shards that were assigned to it. Belongs to one task. `poll` does a bounded amount of work and
+/// does not wait. Rows of one shard keep their order; each poll gives rows of one shard only, so that
+/// watermarks can be made per shard.
 class SourceReader {
  public:
   virtual ~SourceReader() = default;

@@ -1,0 +1,378 @@
+#include "runtime/attempt.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace strand::runtime {
+
+using checkpoint::SnapshotKind;
+
+namespace {
+constexpr uint64_t kMasterLane = ~uint64_t{0};
+
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overload(F...) -> Overload<F...>;
+}  // namespace
+
+JobAttempt::JobAttempt(const plan::Plan& plan, const connect::Registry& registry, const JobOptions& options,
+                       env::Env env, obs::EventSink* events)
+    : plan_(plan), registry_(registry), options_(options), events_(events), memory_(options.memory_limit) {
+  context_.env = env;
+  context_.master = mailbox_.get();
+  context_.events = events;
+  context_.memory = &memory_;
+}
+
+JobAttempt::~JobAttempt() = default;
+
+Result<std::unique_ptr<JobAttempt>> JobAttempt::start(const plan::Plan& plan,
+                                                      const connect::Registry& registry,
+                                                      const JobOptions& options, const RestoreChoice& choice,
+                                                      env::Env env, obs::EventSink* events) {
+  std::unique_ptr<JobAttempt> attempt(new JobAttempt(plan, registry, options, env, events));
+  STRAND_OK(attempt->restore(choice));
+  return attempt;
+}
+
+void JobAttempt::emit(obs::Event event) const {
+  if (events_ != nullptr) events_->on_event(std::move(event));
+}
+
+Status JobAttempt::choose(const RestoreChoice& choice) {
+  if (choice.kind == RestoreChoice::Kind::kNone) return Status();
+  std::string path = choice.path;
+  if (choice.kind == RestoreChoice::Kind::kLatest) {
+    STRAND_TRY(const auto latest, store_->latest());
+    if (!latest) return Status();
+    path = latest->path;
+    report_.snapshot = *latest;
+  }
+  STRAND_TRY(checkpoint::Manifest manifest, store_->load(path));
+  if (!report_.snapshot) {
+    report_.snapshot = checkpoint::SnapshotInfo{
+        path, manifest.epoch, manifest.generation, manifest.attempt, manifest.kind, manifest.taken, false};
+  }
+  manifest_ = std::move(manifest);
+  return check_fits();
+}
+
+Status JobAttempt::check_fits() const {
+  if (manifest_->job != options_.job) {
+    return Status(ErrorCode::kStateMismatch,
+                  "the snapshot is of job '" + manifest_->job + "', this job is '" + options_.job + "'")
+        .at(report_.snapshot->path)
+        .hint("choose a snapshot of this job, or --from none to start anew");
+  }
+  if (manifest_->max_parallelism != options_.max_parallelism) {
+    return Status(ErrorCode::kMaxParallelism,
+                  "the snapshot has a maximum parallelism of " + std::to_string(manifest_->max_parallelism) +
+                      ", the job asks for " + std::to_string(options_.max_parallelism))
+        .at(report_.snapshot->path)
+        .hint("set 'pipeline.max-parallelism' = '" + std::to_string(manifest_->max_parallelism) + "'");
+  }
+  const auto differences = plan::fingerprint_differences(manifest_->fingerprint, plan::fingerprint(plan_));
+  if (differences.empty()) return Status();
+  std::string text = "the state does not fit the job:";
+  for (const std::string& difference : differences) text += "\n    " + difference;
+  return Status(ErrorCode::kStateMismatch, std::move(text))
+      .at(report_.snapshot->path)
+      .hint("undo the change, or start anew with --from none (the input is read from its start)");
+}
+
+Status JobAttempt::read_sections(Restored& restored) {
+  if (!manifest_) return Status();
+  restored.manifest = &*manifest_;
+  state::SnapshotReader reader(*context_.env.files, checkpoint::Store::files_dir_of(report_.snapshot->path));
+  for (const auto& [id, parts] : manifest_->operators) {
+    for (const auto& part : parts) {
+      for (const auto& ref : part.sections) {
+        STRAND_TRY(auto section, reader.read(ref));
+        restored.sections[id].push_back(std::move(section));
+      }
+    }
+  }
+  return Status();
+}
+
+Status JobAttempt::restore(const RestoreChoice& choice) {
+  now_ = context_.env.clock->now();
+  STRAND_TRY(auto store,
+             checkpoint::Store::open(*context_.env.files, options_.checkpoint_dir, options_.savepoint_dir));
+  store_ = std::make_shared<checkpoint::Store>(std::move(store));
+  context_.snapshot_dir = store_->files_dir();
+  STRAND_OK(choose(choice));
+
+  Generation newest{0};
+  Attempt last{0};
+  for (const AttemptRecord& record : store_->attempts()) {
+    if (record.generation > newest) last = Attempt{0};
+    newest = std::max(newest, record.generation);
+    if (record.generation == newest) last = std::max(last, record.attempt);
+  }
+  const Generation generation = options_.generation.value_or(std::max(newest, Generation{1}));
+  const Attempt attempt = generation == newest ? Attempt{last.value + 1} : Attempt{1};
+  const std::optional<Epoch> restored_epoch =
+      manifest_ ? std::optional<Epoch>(manifest_->epoch) : std::optional<Epoch>();
+  const Epoch highest = std::max(store_->highest_used(), restored_epoch.value_or(Epoch{0}));
+  const AttemptRecord record{generation, attempt, restored_epoch, highest, true};
+  STRAND_OK(store_->record_attempt(record));  // E2: before anything is claimed, flushed or written
+  history_ = store_->attempts();
+  report_.generation = generation;
+  report_.attempt = attempt;
+  report_.at = now_;
+
+  Restored restored;
+  STRAND_OK(read_sections(restored));
+  STRAND_TRY(graph_, make_graph(plan_, options_.parallelism, registry_));
+  const GraphOptions graph_options{options_.job,
+                                   options_.parallelism,
+                                   options_.max_parallelism,
+                                   options_.tick_interval,
+                                   options_.future_skew,
+                                   options_.stream_time,
+                                   options_.zone,
+                                   generation,
+                                   attempt,
+                                   restored_epoch,
+                                   history_};
+  STRAND_TRY(tasks_, make_tasks(graph_, registry_, graph_options, restored, context_));
+  for (const auto& source : tasks_.sources) source_tasks_ += source.subtasks.size();
+  coordinator_ = std::make_unique<checkpoint::Coordinator>(
+      options_.checkpoints, static_cast<int32_t>(tasks_.all.size()), highest, now_);
+  shards_.resize(tasks_.sources.size());
+  return find_shards(true, now_);
+}
+
+Status JobAttempt::assign(Tasks::Source& source, size_t index, std::vector<std::string> found) {
+  KnownShards& known = shards_[index];
+  std::map<std::string, ShardState> states;
+  for (std::string& shard : found) states[shard].shard = shard;
+  if (manifest_ && known.owner.empty()) {
+    const auto parts = manifest_->operators.find(source.operator_id);
+    if (parts != manifest_->operators.end()) {
+      for (const auto& part : parts->second) {
+        for (const ShardState& state : part.shards) states[state.shard] = state;
+      }
+    }
+  }
+  for (const auto& [shard, state] : states) {
+    if (known.owner.count(shard) != 0) continue;
+    const size_t owner = known.owner.size() % source.subtasks.size();
+    known.owner[shard] = owner;
+    source.subtasks[owner]->mailbox().post(AssignShard{state});
+  }
+  return Status();
+}
+
+Status JobAttempt::find_shards(bool first, WallTime now) {
+  for (size_t i = 0; i < tasks_.sources.size(); ++i) {
+    KnownShards& known = shards_[i];
+    if (known.final || (!first && now < known.look_again)) continue;
+    Tasks::Source& source = tasks_.sources[i];
+    STRAND_TRY(auto found, source.finder->find());
+    STRAND_OK(assign(source, i, std::move(found)));
+    const auto interval = source.finder->interval();
+    known.look_again = interval ? now + *interval : WallTime::never();
+    if (interval) continue;
+    known.final = true;
+    for (const auto& task : source.subtasks) task->mailbox().post(ShardsFinal{});
+  }
+  return Status();
+}
+
+void JobAttempt::background(std::function<std::function<void()>()> work) {
+  context_.env.executor->submit(
+      kMasterLane, [mailbox = mailbox_, work = std::move(work)] { mailbox->post(MasterWork{work()}); });
+}
+
+void JobAttempt::tell_tasks(const TaskMessage& message) {
+  for (const auto& task : tasks_.all) task->mailbox().post(message);
+}
+
+Status JobAttempt::handle(const MasterMessage& message, WallTime now) {
+  return std::visit(
+      Overload{
+          [&](const Acknowledged& m) {
+            return feed(checkpoint::TaskAcknowledged{m.epoch, m.task, m.parts}, now);
+          },
+          [&](const Declined& m) { return feed(checkpoint::TaskDeclined{m.epoch, m.task, m.status}, now); },
+          [&](const SourceEnded&) {
+            ++sources_ended_;
+            return Status();
+          },
+          [&](const TaskDone&) {
+            ++tasks_done_;
+            return Status();
+          },
+          [&](const MasterWork& m) {
+            m.run();
+            return std::exchange(failure_, Status());
+          },
+      },
+      message);
+}
+
+void JobAttempt::write_manifest(const checkpoint::WriteManifest& action, WallTime now) {
+  auto manifest = std::make_shared<checkpoint::Manifest>();
+  manifest->job = options_.job;
+  manifest->kind = action.kind;
+  manifest->epoch = action.epoch;
+  manifest->generation = report_.generation;
+  manifest->attempt = report_.attempt;
+  manifest->taken = action.taken;
+  manifest->completed = now;
+  manifest->drained = action.drained;
+  manifest->parallelism = options_.parallelism;
+  manifest->max_parallelism = options_.max_parallelism;
+  manifest->fingerprint = plan::fingerprint(plan_);
+  manifest->settings = options_.settings_json;
+  for (const checkpoint::TaskParts& parts : action.parts) {
+    for (const auto& [id, part] : parts) manifest->operators[id].push_back(part);
+  }
+  const int retain = options_.retained;
+  background([this, store = store_, manifest, retain]() -> std::function<void()> {
+    auto path = store->complete(*manifest);
+    Status status = path.ok() ? Status() : path.status();
+    if (status.ok() && manifest->kind == SnapshotKind::kCheckpoint) {
+      // What it does not manage to remove stays until the next checkpoint; the checkpoint itself is complete.
+      const Status swept = store->collect_garbage(retain, manifest->epoch);
+      if (!swept.ok()) {
+        return [this, manifest, written = path.ok() ? *path : std::string(), swept] {
+          emit(obs::Event{obs::Level::kWarn, static_cast<int>(swept.code()), "garbage_left", now_, {}}.with(
+              "reason", swept.message()));
+          failure_ = feed(checkpoint::ManifestWritten{manifest->epoch, Status(), written}, now_);
+        };
+      }
+    }
+    return [this, manifest, status, written = path.ok() ? *path : std::string()] {
+      failure_ = feed(checkpoint::ManifestWritten{manifest->epoch, status, written}, now_);
+    };
+  });
+}
+
+Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
+  return std::visit(
+      Overload{
+          [&](const checkpoint::RecordEpoch& a) {
+            background([this, store = store_, epoch = a.epoch]() -> std::function<void()> {
+              Status status = store->record_used(epoch);
+              return
+                  [this, epoch, status] { failure_ = feed(checkpoint::EpochRecorded{epoch, status}, now_); };
+            });
+            return Status();
+          },
+          [&](const checkpoint::InjectBarrier& a) {
+            flow::Barrier barrier{a.epoch, flow::BarrierKind::kCheckpoint};
+            if (a.kind == SnapshotKind::kSavepoint) barrier.kind = flow::BarrierKind::kSavepoint;
+            if (a.stop) barrier.kind = a.drain ? flow::BarrierKind::kDrain : flow::BarrierKind::kStop;
+            for (const auto& source : tasks_.sources) {
+              for (const auto& task : source.subtasks) task->mailbox().post(InjectBarrier{barrier});
+            }
+            return Status();
+          },
+          [&](const checkpoint::WriteManifest& a) {
+            write_manifest(a, now);
+            return Status();
+          },
+          [&](const checkpoint::NotifyCommitted& a) {
+            tell_tasks(CheckpointComplete{a.epoch});
+            obs::Event event{obs::Level::kInfo, 0, "checkpoint", now, {}};
+            const auto view = coordinator_->view();
+            emit(event.with("id", a.epoch.value)
+                     .with("state", "complete")
+                     .with("kind", a.kind == SnapshotKind::kSavepoint ? "savepoint" : "checkpoint"));
+            return Status();
+          },
+          [&](const checkpoint::NotifyAborted& a) {
+            obs::Event event{obs::Level::kWarn, static_cast<int>(a.reason.code()), "checkpoint", now, {}};
+            emit(event.with("id", a.epoch.value).with("state", "failed").with("reason", a.reason.message()));
+            return Status();
+          },
+          [&](const checkpoint::AnswerSavepoint& a) {
+            SavepointAnswer answer;
+            {
+              const std::lock_guard lock(asked_mutex_);
+              auto found = asked_.extract(a.id);
+              if (!found.empty()) answer = std::move(found.mapped());
+            }
+            if (answer) answer(a.status, a.path);
+            return Status();
+          },
+          [&](const checkpoint::StopJob&) {
+            stopped_ = true;
+            return Status();
+          },
+          [&](const checkpoint::FailJob& a) { return a.status; },
+      },
+      action);
+}
+
+Status JobAttempt::act(const std::vector<checkpoint::Action>& actions, WallTime now) {
+  for (const checkpoint::Action& action : actions) STRAND_OK(act_on(action, now));
+  return Status();
+}
+
+void JobAttempt::ask_savepoint(bool stop, bool drain, SavepointAnswer answer) {
+  const std::lock_guard lock(asked_mutex_);
+  checkpoint::SavepointRequest request;
+  request.id = next_request_++;
+  request.stop = stop;
+  request.drain = drain;
+  asked_[request.id] = std::move(answer);
+  new_requests_.push_back(request);
+}
+
+Result<Step> JobAttempt::step(WallTime now) {
+  now_ = now;
+  if (finished_) return Step{Step::State::kFinished, {}, {}};
+  bool any = false;
+  const std::lock_guard guard(coordinator_mutex_);
+  for (const MasterMessage& message : mailbox_->take()) {
+    any = true;
+    STRAND_OK(handle(message, now));
+  }
+  std::vector<checkpoint::SavepointRequest> requests;
+  {
+    const std::lock_guard lock(asked_mutex_);
+    requests.swap(new_requests_);
+  }
+  for (const auto& request : requests) {
+    any = true;
+    STRAND_OK(feed(checkpoint::SavepointAsked{request}, now));
+  }
+  if (!ending_ && source_tasks_ > 0 && sources_ended_ == source_tasks_) {
+    // The end of input: a last checkpoint commits what the sinks hold back.
+    ending_ = true;
+    STRAND_OK(feed(checkpoint::SavepointAsked{{0, true, true, SnapshotKind::kCheckpoint}}, now));
+  }
+  STRAND_OK(feed(checkpoint::TimePassed{}, now));
+  STRAND_OK(find_shards(false, now));
+  if (tasks_done_ == tasks_.all.size()) {
+    finished_ = true;
+    return Step{Step::State::kFinished, {}, {}};
+  }
+  WallTime until = coordinator_->next_wakeup();
+  for (const KnownShards& known : shards_) {
+    if (!known.final) until = std::min(until, known.look_again);
+  }
+  return Step{any ? Step::State::kProgressed : Step::State::kWaiting, {}, until};
+}
+
+AttemptView JobAttempt::view() const {
+  AttemptView view;
+  view.restore = report_;
+  {
+    const std::lock_guard guard(coordinator_mutex_);
+    view.checkpoints = coordinator_->view();
+  }
+  for (const auto& task : tasks_.all) view.tasks.emplace_back(task->name(), task->view());
+  view.memory_bytes = memory_.used();
+  return view;
+}
+
+}  // namespace strand::runtime

@@ -1,0 +1,147 @@
+// One attempt of a job: its tasks and its master, from a restore to a crash, a stop or the end of input.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/coordinator.h"
+#include "checkpoint/store.h"
+#include "connect/registry.h"
+#include "plan/plan.h"
+#include "runtime/graph.h"
+
+namespace strand::runtime {
+
+/// How a job runs; made from its settings.
+struct JobOptions {
+  std::string job;
+  std::string checkpoint_dir;
+  std::string savepoint_dir;
+  int32_t parallelism = 1;
+  int32_t max_parallelism = 128;
+  Duration tick_interval{200};
+  std::optional<Duration> future_skew;
+  bool stream_time = true;
+  std::string zone = "UTC";
+  int64_t memory_limit = INT64_MAX;
+  int retained = 1;
+  checkpoint::CoordinatorOptions checkpoints;
+  /// Raised by a deployment of a new version; the first is 1.
+  std::optional<Generation> generation;
+  bool allow_non_restored = false;
+  std::string settings_json;
+};
+
+/// What to restore.
+struct RestoreChoice {
+  enum class Kind : uint8_t { kLatest, kNone, kPath } kind = Kind::kLatest;
+  std::string path;
+};
+
+/// What a restart had to do, for the restore report.
+struct RestoreReport {
+  std::optional<checkpoint::SnapshotInfo> snapshot;
+  Generation generation;
+  Attempt attempt;
+  WallTime at;
+};
+
+/// The state of an attempt, as people see it.
+struct AttemptView {
+  RestoreReport restore;
+  checkpoint::Coordinator::View checkpoints;
+  std::vector<std::pair<std::string, TaskView>> tasks;
+  int64_t memory_bytes = 0;
+};
+
+/// The answer to a savepoint or stop that was asked for.
+using SavepointAnswer = std::function<void(Status status, std::string path)>;
+
+/// One attempt. Made by `start`, which restores; then `step` (the master) and every task's `step` are called
+/// until `finished` or an error. Destroying it at any instant is a crash as far as its state goes: the
+/// checkpoint folder and the sinks hold what a later attempt needs.
+///
+/// `step` belongs to one thread, each task to one thread at a time; `ask_savepoint` and `view` come from any.
+class JobAttempt {
+ public:
+  static Result<std::unique_ptr<JobAttempt>> start(const plan::Plan& plan, const connect::Registry& registry,
+                                                   const JobOptions& options, const RestoreChoice& choice,
+                                                   env::Env env, obs::EventSink* events);
+  ~JobAttempt();
+
+  /// One step of the master: messages, checkpoints, new shards.
+  Result<Step> step(WallTime now);
+  const std::vector<std::shared_ptr<Task>>& tasks() const { return tasks_.all; }
+  const Tasks& wiring() const { return tasks_; }
+  Mailbox<MasterMessage>& mailbox() { return *mailbox_; }
+
+  bool finished() const { return finished_; }
+  /// Why it finished, for the caller's exit: stopped by a savepoint or at the end of input.
+  bool stopped() const { return stopped_; }
+  void ask_savepoint(bool stop, bool drain, SavepointAnswer answer);
+  AttemptView view() const;
+  const RestoreReport& restore_report() const { return report_; }
+  const checkpoint::Manifest* restored_manifest() const { return manifest_ ? &*manifest_ : nullptr; }
+
+ private:
+  JobAttempt(const plan::Plan& plan, const connect::Registry& registry, const JobOptions& options,
+             env::Env env, obs::EventSink* events);
+  Status restore(const RestoreChoice& choice);
+  Status choose(const RestoreChoice& choice);
+  Status check_fits() const;
+  Status read_sections(Restored& restored);
+  Status find_shards(bool first, WallTime now);
+  Status assign(Tasks::Source& source, size_t index, std::vector<std::string> found);
+
+  Status handle(const MasterMessage& message, WallTime now);
+  Status act(const std::vector<checkpoint::Action>& actions, WallTime now);
+  Status act_on(const checkpoint::Action& action, WallTime now);
+  Status feed(const checkpoint::Event& event, WallTime now) { return act(coordinator_->on(event, now), now); }
+  void write_manifest(const checkpoint::WriteManifest& action, WallTime now);
+  void tell_tasks(const TaskMessage& message);
+  void background(std::function<std::function<void()>()> work);
+  void emit(obs::Event event) const;
+
+  const plan::Plan& plan_;
+  const connect::Registry& registry_;
+  JobOptions options_;
+  obs::EventSink* events_;
+  obs::MemoryAccount memory_;
+  std::shared_ptr<Mailbox<MasterMessage>> mailbox_ =
+      std::make_shared<Mailbox<MasterMessage>>();  // outlives background work
+  AttemptContext context_;
+  std::shared_ptr<checkpoint::Store> store_;  // shared with background work
+  RestoreReport report_;
+  std::optional<checkpoint::Manifest> manifest_;
+  std::vector<AttemptRecord> history_;
+  std::unique_ptr<checkpoint::Coordinator> coordinator_;
+  mutable std::mutex coordinator_mutex_;
+  Graph graph_;
+  Tasks tasks_;
+  struct KnownShards {
+    std::map<std::string, size_t> owner;
+    WallTime look_again;
+    bool final = false;
+  };
+  std::vector<KnownShards> shards_;
+  size_t sources_ended_ = 0;
+  size_t source_tasks_ = 0;
+  size_t tasks_done_ = 0;
+  WallTime now_;
+  std::mutex asked_mutex_;
+  std::map<int64_t, SavepointAnswer> asked_;
+  int64_t next_request_ = 1;
+  std::vector<checkpoint::SavepointRequest> new_requests_;
+  Status failure_;
+  bool finished_ = false;
+  bool stopped_ = false;
+  bool ending_ = false;
+};
+
+}  // namespace strand::runtime

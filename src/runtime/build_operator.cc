@@ -1,0 +1,99 @@
+#include "runtime/build_operator.h"
+
+#include "ops/operators.h"
+
+namespace strand::runtime {
+
+namespace {
+
+using OperatorPtr = std::unique_ptr<flow::Operator>;
+
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overload(F...) -> Overload<F...>;
+
+columnar::SchemaPtr input_schema(const plan::Node& node) {
+  return node.inputs[0].node->schema(node.inputs[0].port);
+}
+
+Result<OperatorPtr> build_window(const GraphNode& node, const plan::WindowAggregate& window,
+                                 const std::string& zone) {
+  ops::WindowOptions options;
+  options.input = input_schema(*node.node);
+  options.keys = window.keys;
+  options.time_column = window.time_column;
+  options.size = window.size;
+  options.offset = window.offset;
+  options.aggregates = window.aggregates;
+  options.output = node.node->output;
+  const auto late = node.node->side_outputs.find(Port::kLate);
+  if (late != node.node->side_outputs.end()) options.late_output = late->second;
+  options.zone = window.zone.empty() ? zone : window.zone;
+  options.early_delay = window.early_delay;
+  options.partial_input = node.partial_input;
+  if (node.partial)
+    return ops::make_pre_aggregate(std::move(options), window.pre_aggregate.value_or(Duration{0}));
+  return ops::make_window_aggregate(std::move(options));
+}
+
+Result<OperatorPtr> build_deduplicate(const plan::Node& node, const plan::Deduplicate& dedup) {
+  ops::DeduplicateOptions options;
+  options.input = input_schema(node);
+  options.keys = dedup.keys;
+  if (dedup.retention) {
+    options.retention_column = dedup.retention->column;
+    options.retention_after = dedup.retention->after;
+  }
+  return ops::make_deduplicate(std::move(options));
+}
+
+Result<OperatorPtr> build_group(const plan::Node& node, const plan::GroupAggregate& group) {
+  ops::GroupOptions options;
+  options.input = input_schema(node);
+  options.keys = group.keys;
+  options.aggregates = group.aggregates;
+  options.output = node.output;
+  if (group.retention) {
+    options.retention_column = group.retention->column;
+    options.retention_after = group.retention->after;
+  }
+  options.update_before = group.update_before;
+  return ops::make_group_aggregate(std::move(options));
+}
+
+Result<OperatorPtr> no_operator(const plan::Node& node) {
+  return Status(ErrorCode::kInternal,
+                std::string("a ") + plan::kind_name(node.detail) + " node is no operator")
+      .at(node.id);
+}
+
+}  // namespace
+
+bool is_keyed(const GraphNode& node) {
+  if (node.partial) return false;
+  return std::holds_alternative<plan::Deduplicate>(node.node->detail) ||
+         std::holds_alternative<plan::WindowAggregate>(node.node->detail) ||
+         std::holds_alternative<plan::GroupAggregate>(node.node->detail);
+}
+
+Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::string& zone) {
+  const plan::Node& node = *graph_node.node;
+  const expr::CompileOptions compile{zone};
+  return std::visit(
+      Overload{
+          [&](const plan::Filter& f) { return ops::make_filter(f.condition, compile); },
+          [&](const plan::Project& p) { return ops::make_project(p.expressions, node.output, compile); },
+          [&](const plan::Union&) { return Result<OperatorPtr>(ops::make_union(node.output)); },
+          [&](const plan::Deduplicate& d) { return build_deduplicate(node, d); },
+          [&](const plan::WindowAggregate& w) { return build_window(graph_node, w, zone); },
+          [&](const plan::GroupAggregate& g) { return build_group(node, g); },
+          [&](const plan::Scan&) { return no_operator(node); },
+          [&](const plan::SinkWrite&) { return no_operator(node); },
+      },
+      node.detail);
+}
+
+}  // namespace strand::runtime

@@ -1,0 +1,208 @@
+#include "runtime/chain.h"
+
+namespace strand::runtime {
+
+using flow::Batch;
+
+/// What an operator emits, booked and passed on.
+class Chain::SlotEmitter final : public flow::Emitter {
+ public:
+  SlotEmitter(Chain& chain, size_t slot, bool held) : chain_(chain), slot_(chain.slots[slot]), held_(held) {}
+  Status emit(Port port, Batch batch) override {
+    if (batch.rows() == 0) return Status();
+    if (!held_ && port == Port::kMain) slot_.ledger.add(obs::Entry::kOut, batch.rows());
+    return chain_.rows_to_all(slot_.outputs[static_cast<size_t>(port)], batch, held_);
+  }
+  bool wanted(Port port) const override { return !slot_.outputs[static_cast<size_t>(port)].empty(); }
+
+ private:
+  Chain& chain_;
+  Slot& slot_;
+  bool held_;
+};
+
+Status Chain::open(const std::map<std::string, std::vector<state::Section>>& sections) {
+  for (Slot& slot : slots) {
+    slot.context.ledger = &slot.ledger;
+    STRAND_OK(slot.op->open(slot.context));
+    const auto parts = sections.find(slot.context.operator_id);
+    if (parts != sections.end() && !parts->second.empty()) STRAND_OK(slot.op->restore(parts->second));
+  }
+  return Status();
+}
+
+Status Chain::rows(const Target& target, const Batch& batch, bool held) {
+  if (target.gate) {
+    gates[target.index]->push_rows(batch, held);
+    return Status();
+  }
+  Slot& slot = slots[target.index];
+  SlotEmitter out(*this, target.index, held);
+  Status status = held ? slot.op->process_held(batch, out) : slot.op->process(0, batch, out);
+  return std::move(status).at(slot.label);
+}
+
+Status Chain::rows_to_all(const std::vector<Target>& targets, const Batch& batch, bool held) {
+  for (const Target& target : targets) STRAND_OK(rows(target, batch, held));
+  return Status();
+}
+
+/// What a valve announced in one call, in order.
+class Chain::ValveEvents final : public time::WatermarkOutput {
+ public:
+  void watermark(EventTime t) override { events_.push_back(flow::Watermark{t}); }
+  void status(bool idle) override { events_.push_back(flow::StatusChange{idle}); }
+  const std::vector<flow::Element>& events() const { return events_; }
+
+ private:
+  std::vector<flow::Element> events_;
+};
+
+Status Chain::pass_on(size_t index, const ValveEvents& events) {
+  Slot& slot = slots[index];
+  for (const flow::Element& event : events.events()) {
+    if (const auto* watermark = std::get_if<flow::Watermark>(&event)) {
+      slot.context.watermark = watermark->time;
+      SlotEmitter out(*this, index, false);
+      STRAND_OK(slot.op->advance(out).at(slot.label));
+      // The end of input is told by `end`, behind everything that max() has fired.
+      if (watermark->time != EventTime::max()) STRAND_OK(watermark_to_all(slot.outputs, watermark->time));
+    } else {
+      STRAND_OK(status_to_all(slot.outputs, std::get<flow::StatusChange>(event).idle));
+    }
+  }
+  return Status();
+}
+
+Status Chain::watermark(const Target& target, EventTime t) {
+  if (target.gate) {
+    gates[target.index]->broadcast(flow::Watermark{t});
+    return Status();
+  }
+  ValveEvents events;
+  slots[target.index].valve->on_watermark(target.channel, t, events);
+  return pass_on(target.index, events);
+}
+
+Status Chain::status(const Target& target, bool idle) {
+  if (target.gate) {
+    gates[target.index]->broadcast(flow::StatusChange{idle});
+    return Status();
+  }
+  ValveEvents events;
+  slots[target.index].valve->on_status(target.channel, idle, events);
+  return pass_on(target.index, events);
+}
+
+Status Chain::end(const Target& target) {
+  if (target.gate) {
+    gates[target.index]->broadcast(flow::EndOfInput{});
+    return Status();
+  }
+  Slot& slot = slots[target.index];
+  ValveEvents events;
+  slot.valve->on_end(target.channel, events);
+  STRAND_OK(pass_on(target.index, events));
+  if (!slot.valve->ended()) return Status();
+  SlotEmitter out(*this, target.index, false);
+  STRAND_OK(slot.op->finish(out).at(slot.label));
+  return end_to_all(slot.outputs);
+}
+
+Status Chain::end_to_all(const Outputs& outputs) {
+  for (const auto& targets : outputs) {
+    for (const Target& target : targets) STRAND_OK(end(target));
+  }
+  return Status();
+}
+
+Status Chain::watermark_to_all(const Outputs& outputs, EventTime t) {
+  for (const auto& targets : outputs) {
+    for (const Target& target : targets) STRAND_OK(watermark(target, t));
+  }
+  return Status();
+}
+
+Status Chain::status_to_all(const Outputs& outputs, bool idle) {
+  for (const auto& targets : outputs) {
+    for (const Target& target : targets) STRAND_OK(status(target, idle));
+  }
+  return Status();
+}
+
+Status Chain::tell_held() {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    SlotEmitter out(*this, i, true);
+    STRAND_OK(slots[i].op->emit_held(out));
+  }
+  for (auto& gate : gates) gate->broadcast(flow::HeldEnd{});
+  return Status();
+}
+
+Result<bool> Chain::wake(WallTime now) {
+  bool fired = false;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].op->next_wakeup() > now) continue;
+    SlotEmitter out(*this, i, false);
+    STRAND_OK(slots[i].op->on_wakeup(out));
+    fired = true;
+  }
+  return fired;
+}
+
+WallTime Chain::next_wakeup() const {
+  WallTime next = WallTime::never();
+  for (const Slot& slot : slots) next = std::min(next, slot.op->next_wakeup());
+  return next;
+}
+
+Status Chain::barrier(const flow::Barrier& barrier, state::SnapshotBuilder& out,
+                      checkpoint::TaskParts& parts) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    SlotEmitter emitter(*this, i, false);
+    STRAND_OK(slots[i].op->before_barrier(emitter));
+  }
+  for (Slot& slot : slots) {
+    out.set_operator(slot.context.operator_id);
+    STRAND_OK(slot.op->snapshot(barrier.epoch, out));
+    checkpoint::OperatorPart& part = parts[slot.context.operator_id];
+    part.ledger = slot.ledger;
+    if (!slot.op->judges_lateness()) continue;
+    // T5: end of input is no floor; what it has closed is.
+    const EventTime reached =
+        slot.context.watermark == EventTime::max() ? slot.op->last_closed() : slot.context.watermark;
+    for (const auto& floor : slot.context.floor.at_barrier(slot.context.key_groups, reached)) {
+      part.floors.push_back({floor.groups, floor.floor});
+    }
+  }
+  for (auto& gate : gates) gate->broadcast(barrier);
+  return Status();
+}
+
+void Chain::snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) {
+  for (Slot& slot : slots) {
+    std::vector<state::SectionRef> own;
+    for (const state::SectionRef& ref : refs) {
+      if (ref.operator_id == slot.context.operator_id) own.push_back(ref);
+    }
+    slot.op->snapshot_written(epoch, own);
+  }
+}
+
+bool Chain::full(std::string* reader) {
+  bool full = false;
+  for (auto& gate : gates) {
+    if (!gate->full()) continue;
+    full = true;
+    if (reader != nullptr) *reader = gate->reader();
+  }
+  return full;
+}
+
+int64_t Chain::state_bytes() const {
+  int64_t bytes = 0;
+  for (const Slot& slot : slots) bytes += slot.op->state_bytes();
+  return bytes;
+}
+
+}  // namespace strand::runtime

@@ -1,0 +1,40 @@
+// The way out of a task: elements of one output to the subtasks of the node that reads it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "columnar/batch.h"
+#include "flow/channel.h"
+
+namespace strand::runtime {
+
+/// Spreads rows over the channels to a reader's subtasks: all to one, or by the hash of key columns to the
+/// owner of the key's group. Everything but rows goes to every channel. Rows are not copied: each target gets
+/// the batch with a selection of its own. Belongs to the task that emits.
+class Gate {
+ public:
+  /// One channel: everything goes there.
+  Gate(std::string reader, std::vector<flow::Channel*> channels, std::vector<size_t> hash_keys,
+       int32_t max_parallelism);
+
+  void push_rows(const columnar::Batch& batch, bool held);
+  void broadcast(const flow::Element& element);
+  /// True while the task must wait for a reader.
+  bool full();
+  /// The node that reads, for the reason of a block.
+  const std::string& reader() const { return reader_; }
+  /// Idle marks stop here (edges of partial sums, replay.md T8).
+  void hold_active() { forwards_idle_ = false; }
+
+ private:
+  std::string reader_;
+  std::vector<flow::Channel*> channels_;
+  std::vector<size_t> keys_;
+  int32_t max_parallelism_;
+  bool forwards_idle_ = true;
+  std::vector<uint64_t> hashes_;
+};
+
+}  // namespace strand::runtime

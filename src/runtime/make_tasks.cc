@@ -1,0 +1,336 @@
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/build_operator.h"
+#include "runtime/graph.h"
+
+namespace strand::runtime {
+
+namespace {
+
+using plan::Scan;
+using plan::SinkWrite;
+
+/// Builds the tasks of a graph stage by stage, then wires them.
+class TaskMaker {
+ public:
+  TaskMaker(const Graph& graph, const connect::Registry& registry, const GraphOptions& options,
+            const Restored& restored, const AttemptContext& context)
+      : graph_(graph), registry_(registry), options_(options), restored_(restored), context_(context) {
+    stages_.resize(graph.stages);
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      stages_[graph.nodes[i].stage].nodes.push_back(i);
+      stages_[graph.nodes[i].stage].parallelism = graph.nodes[i].parallelism;
+    }
+  }
+
+  Result<Tasks> make() {
+    for (Stage& stage : stages_) {
+      stage.chains.resize(static_cast<size_t>(stage.parallelism));
+      stage.inputs.resize(stage.chains.size());
+      stage.entries.resize(stage.chains.size());
+      stage.sources.resize(stage.chains.size());
+      for (auto& chain : stage.chains) chain = std::make_unique<Chain>();
+    }
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) STRAND_OK(place(i));
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) connect_inputs(i);
+    make_valves();
+    for (Stage& stage : stages_) STRAND_OK(make_stage(stage));
+    return std::move(tasks_);
+  }
+
+ private:
+  struct Stage {
+    std::vector<size_t> nodes;
+    int32_t parallelism = 1;
+    std::vector<std::unique_ptr<Chain>> chains;
+    std::vector<std::vector<flow::Channel*>> inputs;
+    std::vector<std::vector<std::vector<Target>>> entries;
+    std::vector<std::unique_ptr<SourceHead>> sources;
+  };
+  struct Place {
+    size_t slot = 0;
+    std::vector<size_t> valve_channels;  // by subtask
+  };
+
+  const GraphNode& node(size_t i) const { return graph_.nodes[i]; }
+  Stage& stage_of(size_t i) { return stages_[node(i).stage]; }
+  bool is_source(size_t i) const { return std::holds_alternative<Scan>(node(i).node->detail); }
+  bool is_sink(size_t i) const { return std::holds_alternative<SinkWrite>(node(i).node->detail); }
+  KeyGroupRange groups(int32_t subtask, int32_t parallelism) const {
+    return range_of(subtask, parallelism, options_.max_parallelism);
+  }
+
+  Status place(size_t i) {
+    Place place;
+    place.valve_channels.assign(static_cast<size_t>(node(i).parallelism), 0);
+    Stage& stage = stage_of(i);
+    if (is_source(i)) {
+      STRAND_OK(place_source(i, stage));
+    } else if (!is_sink(i)) {
+      place.slot = stage.chains[0]->slots.size();
+      for (int32_t s = 0; s < stage.parallelism; ++s) {
+        STRAND_TRY(Slot slot, make_slot(node(i), s));
+        stage.chains[static_cast<size_t>(s)]->slots.push_back(std::move(slot));
+      }
+    }
+    places_.push_back(std::move(place));
+    return Status();
+  }
+
+  Result<Slot> make_slot(const GraphNode& graph_node, int32_t subtask) {
+    Slot slot;
+    slot.label = graph_node.node->label.empty() ? graph_node.id : graph_node.node->label;
+    STRAND_TRY(slot.op, build_operator(graph_node, options_.zone));
+    flow::OperatorContext& context = slot.context;
+    context.operator_id = graph_node.id;
+    context.subtask = subtask;
+    context.parallelism = graph_node.parallelism;
+    context.max_parallelism = options_.max_parallelism;
+    context.key_groups = groups(subtask, graph_node.parallelism);
+    context.generation = options_.generation;
+    context.attempt = options_.attempt;
+    context.restored = options_.restored;
+    context.memory = context_.memory;
+    context.events = context_.events;
+    restore_slot(graph_node, slot, subtask);
+    return slot;
+  }
+
+  void restore_slot(const GraphNode& graph_node, Slot& slot, int32_t subtask) {
+    const auto* parts = parts_of(graph_node.id);
+    if (parts == nullptr) return;
+    EventTime lowest = EventTime::max();
+    for (const checkpoint::OperatorPart& part : *parts) {
+      if (subtask == 0) slot.ledger += part.ledger;
+      for (const auto& floor : part.floors) {
+        lowest = std::min(lowest, floor.floor);
+        const KeyGroupRange own{std::max(floor.groups.first, slot.context.key_groups.first),
+                                std::min(floor.groups.last, slot.context.key_groups.last)};
+        if (is_keyed(graph_node) && own.first <= own.last) slot.context.floor.add(own, floor.floor);
+      }
+    }
+    slot.ledger.set_in_state(0);
+    if (!is_keyed(graph_node) && lowest != EventTime::max()) {
+      slot.context.floor.add({0, options_.max_parallelism - 1}, lowest);
+    }
+  }
+
+  const std::vector<checkpoint::OperatorPart>* parts_of(const std::string& id) const {
+    if (restored_.manifest == nullptr) return nullptr;
+    const auto found = restored_.manifest->operators.find(id);
+    return found == restored_.manifest->operators.end() ? nullptr : &found->second;
+  }
+
+  connect::TableContext table_context(const plan::TableSpec& table) const {
+    connect::TableContext out;
+    out.table = table.name;
+    out.schema = table.schema;
+    out.options = table.options;
+    out.primary_key = table.primary_key;
+    out.table_schema = table.schema;
+    out.zone = options_.zone;
+    out.env = context_.env;
+    out.events = context_.events;
+    out.memory = context_.memory;
+    out.job = options_.job;
+    return out;
+  }
+
+  static bool option_is(const plan::TableSpec& table, const std::string& suffix, const std::string& value) {
+    return std::any_of(table.options.begin(), table.options.end(), [&](const auto& option) {
+      return option.first.ends_with(suffix) && option.second == value;
+    });
+  }
+
+  Status place_source(size_t i, Stage& stage) {
+    const auto& scan = std::get<Scan>(node(i).node->detail);
+    STRAND_TRY(const connect::Connector* connector, registry_.find(scan.table.options, false));
+    connect::TableContext context = table_context(scan.table);
+    std::vector<columnar::Field> fields;
+    for (const size_t column : scan.read) fields.push_back((*scan.table.schema)[column]);
+    context.schema = std::make_shared<columnar::Schema>(std::move(fields));
+    context.want_bad = bad_is_read(i);
+    Tasks::Source source;
+    source.operator_id = node(i).id;
+    source.table = scan.table.name;
+    STRAND_TRY(source.finder, connector->finder(context));
+    for (int32_t s = 0; s < stage.parallelism; ++s) {
+      STRAND_TRY(auto reader, connector->reader(context));
+      SourceOptions options;
+      options.operator_id = node(i).id;
+      options.table = scan.table.name;
+      options.scan = scan;
+      options.output = node(i).node->output;
+      options.tick_interval = options_.tick_interval;
+      options.stream_time = options_.stream_time;
+      options.future_skew = options_.future_skew;
+      options.divert_bad = context.want_bad;
+      options.skip_bad = option_is(scan.table, ".ignore-parse-errors", "true");
+      options.zone = options_.zone;
+      STRAND_TRY(auto head, SourceHead::make(std::move(options), std::move(reader), context_));
+      const auto* parts = parts_of(node(i).id);
+      if (parts != nullptr && s == 0) {
+        for (const auto& part : *parts) head->ledger += part.ledger;
+      }
+      stage.sources[static_cast<size_t>(s)] = std::move(head);
+    }
+    tasks_.sources.push_back(std::move(source));
+    return Status();
+  }
+
+  bool bad_is_read(size_t source) const {
+    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const GraphNode& n) {
+      return std::any_of(n.inputs.begin(), n.inputs.end(),
+                         [&](const GraphNode::Edge& e) { return e.from == source && e.port == Port::kBad; });
+    });
+  }
+
+  Outputs& outputs_of(size_t i, size_t subtask) {
+    Stage& stage = stage_of(i);
+    return is_source(i) ? stage.sources[subtask]->outputs
+                        : stage.chains[subtask]->slots[places_[i].slot].outputs;
+  }
+
+  void connect_inputs(size_t reader) {
+    for (const GraphNode::Edge& edge : node(reader).inputs) {
+      if (node(edge.from).stage == node(reader).stage) {
+        for (int32_t s = 0; s < node(reader).parallelism; ++s)
+          connect_inside(edge, reader, static_cast<size_t>(s));
+      } else {
+        connect_across(edge, reader);
+      }
+    }
+  }
+
+  void connect_inside(const GraphNode::Edge& edge, size_t reader, size_t subtask) {
+    const Target target{false, places_[reader].slot, places_[reader].valve_channels[subtask]++};
+    outputs_of(edge.from, subtask)[static_cast<size_t>(edge.port)].push_back(target);
+  }
+
+  void connect_across(const GraphNode::Edge& edge, size_t reader) {
+    const auto producers = static_cast<size_t>(node(edge.from).parallelism);
+    const auto consumers = static_cast<size_t>(node(reader).parallelism);
+    for (size_t p = 0; p < producers; ++p) {
+      std::vector<flow::Channel*> channels;
+      for (size_t c = 0; c < consumers; ++c) {
+        const bool to_all = !edge.keys.empty() || consumers == 1;
+        if (!to_all && c != p) continue;
+        channels.push_back(make_channel(edge.from, p, reader, c));
+      }
+      const std::string name = node(reader).node->label.empty() ? node(reader).id : node(reader).node->label;
+      auto gate = std::make_unique<Gate>(
+          name, channels, channels.size() > 1 ? edge.keys : std::vector<size_t>{}, options_.max_parallelism);
+      if (edge.hold_active && !edge.keys.empty()) gate->hold_active();
+      Chain& chain = *stage_of(edge.from).chains[p];
+      outputs_of(edge.from, p)[static_cast<size_t>(edge.port)].push_back({true, chain.gates.size(), 0});
+      chain.gates.push_back(std::move(gate));
+    }
+  }
+
+  flow::Channel* make_channel(size_t writer, size_t writer_subtask, size_t reader, size_t subtask) {
+    tasks_.channels.push_back(std::make_unique<flow::Channel>(context_.memory));
+    tasks_.channel_ends.push_back({task_id(writer, writer_subtask), task_id(reader, subtask)});
+    flow::Channel* channel = tasks_.channels.back().get();
+    Stage& stage = stage_of(reader);
+    stage.inputs[subtask].push_back(channel);
+    stage.entries[subtask].push_back(
+        {{false, places_[reader].slot, places_[reader].valve_channels[subtask]++}});
+    return channel;
+  }
+
+  /// Tasks are numbered stage by stage.
+  int32_t task_id(size_t i, size_t subtask) const {
+    int32_t id = static_cast<int32_t>(subtask);
+    for (size_t stage = 0; stage < node(i).stage; ++stage) id += stages_[stage].parallelism;
+    return id;
+  }
+
+  void make_valves() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (is_source(i) || is_sink(i)) continue;
+      for (size_t s = 0; s < stage_of(i).chains.size(); ++s) {
+        stage_of(i).chains[s]->slots[places_[i].slot].valve =
+            std::make_unique<time::Valve>(places_[i].valve_channels[s]);
+      }
+    }
+  }
+
+  std::string stage_name(const Stage& stage) const {
+    const GraphNode& last = node(stage.nodes.front());
+    return last.node->label.empty() ? last.id : last.node->label;
+  }
+
+  Status make_stage(Stage& stage) {
+    if (is_sink(stage.nodes[0])) return make_sinks(stage);
+    for (size_t s = 0; s < stage.chains.size(); ++s) {
+      STRAND_OK(stage.chains[s]->open(restored_.sections));
+      auto task = std::make_shared<PipelineTask>(
+          static_cast<int32_t>(tasks_.all.size()), stage_name(stage) + "[" + std::to_string(s) + "]",
+          std::move(stage.sources[s]), std::move(stage.chains[s]), stage.inputs[s], stage.entries[s],
+          groups(static_cast<int32_t>(s), stage.parallelism), context_);
+      if (task->source() != nullptr) {
+        for (Tasks::Source& source : tasks_.sources) {
+          if (source.operator_id == task->source()->options().operator_id) source.subtasks.push_back(task);
+        }
+      }
+      tasks_.pipelines.push_back(task);
+      tasks_.all.push_back(std::move(task));
+      tasks_.worker_hint.push_back(static_cast<int32_t>(s));
+    }
+    return Status();
+  }
+
+  Status make_sinks(Stage& stage) {
+    const GraphNode& graph_node = node(stage.nodes[0]);
+    const auto& write = std::get<SinkWrite>(graph_node.node->detail);
+    STRAND_TRY(const connect::Connector* connector, registry_.find(write.table.options, true));
+    connect::TableContext context = table_context(write.table);
+    std::vector<columnar::Field> fields;
+    for (const std::string& name : write.columns)
+      fields.push_back((*write.table.schema)[*write.table.schema->find(name)]);
+    context.schema = std::make_shared<columnar::Schema>(std::move(fields));
+    context.writer = write.writer;
+    context.closed_rows = write.closed_rows;
+    context.provisional = write.provisional;
+    for (size_t s = 0; s < stage.chains.size(); ++s) {
+      STRAND_TRY(auto sink, connector->sink(context));
+      flow::SinkStart start;
+      start.job = options_.job;
+      start.subtask = static_cast<int32_t>(s);
+      start.parallelism = stage.parallelism;
+      start.generation = options_.generation;
+      start.attempt = options_.attempt;
+      start.restored = options_.restored;
+      start.history = options_.history;
+      const auto sections = restored_.sections.find(graph_node.id);
+      if (sections != restored_.sections.end()) start.state = sections->second;
+      auto task = std::make_shared<SinkTask>(static_cast<int32_t>(tasks_.all.size()),
+                                             write.table.name + "." + write.writer, graph_node.id,
+                                             std::move(sink), std::move(start), stage.inputs[s], context_);
+      STRAND_OK(task->start());
+      tasks_.sinks.push_back(task);
+      tasks_.all.push_back(std::move(task));
+      tasks_.worker_hint.push_back(static_cast<int32_t>(s));
+    }
+    return Status();
+  }
+
+  const Graph& graph_;
+  const connect::Registry& registry_;
+  const GraphOptions& options_;
+  const Restored& restored_;
+  const AttemptContext& context_;
+  std::vector<Stage> stages_;
+  std::vector<Place> places_;
+  Tasks tasks_;
+};
+
+}  // namespace
+
+Result<Tasks> make_tasks(const Graph& graph, const connect::Registry& registry, const GraphOptions& options,
+                         const Restored& restored, const AttemptContext& context) {
+  return TaskMaker(graph, registry, options, restored, context).make();
+}
+
+}  // namespace strand::runtime

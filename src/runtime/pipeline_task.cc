@@ -1,0 +1,183 @@
+#include "runtime/pipeline_task.h"
+
+namespace strand::runtime {
+
+PipelineTask::PipelineTask(int32_t id, std::string name, std::unique_ptr<SourceHead> source,
+                           std::unique_ptr<Chain> chain, std::vector<flow::Channel*> inputs,
+                           std::vector<std::vector<Entry>> entries, KeyGroupRange key_groups,
+                           const AttemptContext& context)
+    : Task(id, std::move(name)),
+      source_(std::move(source)),
+      chain_(std::move(chain)),
+      inputs_(std::move(inputs)),
+      entries_(std::move(entries)),
+      key_groups_(key_groups),
+      context_(context) {}
+
+Result<bool> PipelineTask::take_messages(Phase upto) {
+  std::vector<TaskMessage> messages = std::exchange(deferred_, {});
+  for (TaskMessage& message : mailbox_.take()) messages.push_back(std::move(message));
+  bool any = false;
+  for (TaskMessage& message : messages) {
+    if (const auto* inject = std::get_if<InjectBarrier>(&message)) {
+      barriers_.push_back(inject->barrier);
+    } else if (auto* assign = std::get_if<AssignShard>(&message)) {
+      STRAND_OK(source_->assign(assign->shard, *chain_));
+    } else if (std::holds_alternative<ShardsFinal>(message)) {
+      source_->shards_final();
+    } else if (upto < Phase::kCompletions) {
+      deferred_.push_back(std::move(message));
+      continue;
+    } else if (auto* written = std::get_if<SnapshotWritten>(&message)) {
+      STRAND_OK(on_written(std::move(*written)));
+    } else if (last_ && writing_.empty()) {
+      done_ = true;  // the last checkpoint is complete
+      context_.master->post(TaskDone{id_});
+    }
+    any = true;
+  }
+  return any;
+}
+
+Status PipelineTask::on_written(SnapshotWritten written) {
+  auto parts = writing_.extract(written.epoch);
+  if (parts.empty()) return Status();
+  if (!written.status.ok()) {
+    context_.master->post(Declined{id_, written.epoch, written.status});
+    return Status();
+  }
+  chain_->snapshot_written(written.epoch, written.refs);
+  for (state::SectionRef& ref : written.refs) {
+    parts.mapped()[ref.operator_id].sections.push_back(std::move(ref));
+  }
+  context_.master->post(Acknowledged{id_, written.epoch, std::move(parts.mapped())});
+  return Status();
+}
+
+Result<bool> PipelineTask::timers(WallTime now) {
+  if (chain_->next_wakeup() > now) return false;
+  return chain_->wake(now);
+}
+
+Status PipelineTask::on_element(const Inputs::Next& next) {
+  const std::vector<Entry>& entries = entries_[next.channel];
+  if (const auto* rows = std::get_if<flow::Rows>(&next.element)) {
+    return chain_->rows_to_all(entries, rows->batch, rows->held);
+  }
+  if (const auto* barrier = std::get_if<flow::Barrier>(&next.element)) return pass_barrier(*barrier);
+  if (std::holds_alternative<flow::HeldEnd>(next.element)) {
+    told_held_ = true;
+    return chain_->tell_held();
+  }
+  for (const Entry& entry : entries) {
+    if (const auto* watermark = std::get_if<flow::Watermark>(&next.element)) {
+      STRAND_OK(chain_->watermark(entry, watermark->time));
+    } else if (const auto* status = std::get_if<flow::StatusChange>(&next.element)) {
+      STRAND_OK(chain_->status(entry, status->idle));
+    } else if (std::holds_alternative<flow::EndOfInput>(next.element)) {
+      STRAND_OK(chain_->end(entry));
+    }
+  }
+  return Status();
+}
+
+Result<bool> PipelineTask::read(WallTime now) {
+  if (source_ != nullptr) {
+    if (ended_ || context_.memory->pressed()) return false;
+    return source_->poll(now, *chain_);
+  }
+  auto next = inputs_.next();
+  if (!next) return false;
+  STRAND_OK(on_element(*next));
+  return true;
+}
+
+Status PipelineTask::pass_barrier(const flow::Barrier& barrier) {
+  state::SnapshotBuilder builder(barrier.epoch, key_groups_);
+  checkpoint::TaskParts parts;
+  if (source_ != nullptr) {
+    checkpoint::OperatorPart& part = parts[source_->options().operator_id];
+    part.shards = source_->positions();
+    part.ledger = source_->ledger;
+  }
+  STRAND_OK(chain_->barrier(barrier, builder, parts));
+  last_ = barrier.kind == flow::BarrierKind::kStop || barrier.kind == flow::BarrierKind::kDrain;
+  writing_.emplace(barrier.epoch, std::move(parts));
+  write_snapshot(context_, shared_from_this(), std::move(builder));
+  inputs_.release();
+  return Status();
+}
+
+Status PipelineTask::end_if_ended() {
+  if (ended_ || source_ == nullptr || !source_->all_ended()) return Status();
+  ended_ = true;
+  STRAND_OK(chain_->end_to_all(source_->outputs));
+  context_.master->post(SourceEnded{id_});
+  return Status();
+}
+
+Result<Step> PipelineTask::step(WallTime now, Phase upto) {
+  const Step progressed{Step::State::kProgressed, {}, {}};
+  if (done_) return Step{Step::State::kFinished, {}, {}};
+  now_ = now;
+  chain_->set_now(now);
+  STRAND_TRY(const bool messages, take_messages(upto));
+  if (chain_->full(&blocked_)) {
+    blocked_ = "exchange: " + blocked_ + " does not keep up";
+    return Step{Step::State::kBlocked, blocked_, WallTime{now.millis + 20}};
+  }
+  blocked_.clear();
+  if (context_.memory->exceeded()) {
+    return Status(ErrorCode::kMemoryLimit, "the job holds " + std::to_string(context_.memory->used() >> 20) +
+                                               " MiB, its limit is " +
+                                               std::to_string(context_.memory->limit() >> 20) + " MiB")
+        .at(name_)
+        .hint("raise strand.memory.limit, or shorten what state is kept for (STATE_RETENTION)");
+  }
+  if (source_ != nullptr && !told_held_) {
+    told_held_ = true;
+    source_->start(now);
+    STRAND_OK(chain_->tell_held());
+  }
+  if (last_) return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, WallTime::never()};
+  STRAND_TRY(const bool fired, timers(now));
+  if (fired || upto == Phase::kTimers) return fired ? progressed : Step{};
+  // A tick that is overdue does not wait for the reads of its instant.
+  if (source_ != nullptr && source_->next_tick() < now && upto >= Phase::kTicks) {
+    STRAND_OK(source_->tick(now, *chain_));
+  }
+  STRAND_TRY(const bool read_something, read(now));
+  if (upto >= Phase::kBarriers && !barriers_.empty()) {
+    const flow::Barrier barrier = barriers_.front();
+    barriers_.erase(barriers_.begin());
+    STRAND_OK(pass_barrier(barrier));
+    return progressed;
+  }
+  if (read_something) return progressed;
+  STRAND_OK(end_if_ended());
+  if (source_ != nullptr && !ended_ && upto >= Phase::kTicks && source_->next_tick() <= now) {
+    STRAND_OK(source_->tick(now, *chain_));
+    return progressed;
+  }
+  if (messages) return progressed;
+  WallTime until = chain_->next_wakeup();
+  if (source_ != nullptr && !ended_) until = std::min({until, source_->next_tick(), source_->poll_again()});
+  if (source_ != nullptr && context_.memory->pressed()) {
+    blocked_ = "memory: the job is near its limit";
+    return Step{Step::State::kBlocked, blocked_, WallTime{now.millis + 20}};
+  }
+  return Step{Step::State::kWaiting, {}, until};
+}
+
+void PipelineTask::publish() {
+  TaskView view;
+  if (source_ != nullptr) source_->view(view, now_);
+  for (const Slot& slot : chain_->slots) {
+    view.operators.push_back({slot.context.operator_id, slot.label, slot.ledger, slot.context.watermark,
+                              slot.context.judge(), slot.op->state_rows(), slot.op->state_bytes()});
+  }
+  view.blocked = blocked_;
+  show(std::move(view));
+}
+
+}  // namespace strand::runtime

@@ -1,0 +1,113 @@
+#include "runtime/sink_task.h"
+
+namespace strand::runtime {
+
+SinkTask::SinkTask(int32_t id, std::string name, std::string operator_id, std::unique_ptr<flow::Sink> sink,
+                   flow::SinkStart start, std::vector<flow::Channel*> inputs, const AttemptContext& context)
+    : Task(id, std::move(name)),
+      operator_id_(std::move(operator_id)),
+      sink_(std::move(sink)),
+      start_(std::move(start)),
+      inputs_(std::move(inputs)),
+      context_(context),
+      live_inputs_(inputs_.size()),
+      tag_{start_.generation, start_.attempt, start_.restored.value_or(Epoch{0}), 0} {}
+
+Status SinkTask::start() { return sink_->start(start_); }
+
+Result<bool> SinkTask::handle_messages(Phase upto) {
+  if (upto < Phase::kCompletions) return false;
+  bool any = false;
+  for (TaskMessage& message : mailbox_.take()) {
+    any = true;
+    if (auto* written = std::get_if<SnapshotWritten>(&message)) {
+      auto parts = writing_.extract(written->epoch);
+      if (parts.empty()) continue;
+      if (!written->status.ok()) {
+        context_.master->post(Declined{id_, written->epoch, written->status});
+        continue;
+      }
+      parts.mapped()[operator_id_].sections = std::move(written->refs);
+      context_.master->post(Acknowledged{id_, written->epoch, std::move(parts.mapped())});
+    } else if (const auto* complete = std::get_if<CheckpointComplete>(&message)) {
+      STRAND_OK(sink_->committed(complete->epoch));
+      if (last_) closing_ = true;
+    }
+  }
+  return any;
+}
+
+Status SinkTask::on_element(const flow::Element& element) {
+  if (const auto* rows = std::get_if<flow::Rows>(&element)) {
+    if (rows->held) return sink_->held(rows->batch);
+    ledger_.add(obs::Entry::kIn, rows->batch.rows());
+    ledger_.add(obs::Entry::kCounted, rows->batch.rows());
+    tag_.sequence += 1;
+    return sink_->write(rows->batch, tag_);
+  }
+  if (std::holds_alternative<flow::HeldEnd>(element)) return sink_->held_end();
+  if (const auto* barrier = std::get_if<flow::Barrier>(&element)) {
+    barrier_ = *barrier;
+    return sink_->before_barrier();
+  }
+  if (std::holds_alternative<flow::EndOfInput>(element)) --live_inputs_;
+  return Status();
+}
+
+/// Lets the barrier pass once everything before it is acknowledged. Its epoch is the tag of what follows
+/// (W3).
+Result<bool> SinkTask::finish_barrier() {
+  STRAND_TRY(const bool drained, sink_->drained());
+  if (!drained) return false;
+  state::SnapshotBuilder builder(barrier_->epoch, KeyGroupRange{0, -1});
+  builder.set_operator(operator_id_);
+  STRAND_OK(sink_->snapshot(barrier_->epoch, builder));
+  checkpoint::TaskParts parts;
+  parts[operator_id_].ledger = ledger_;
+  tag_.epoch = barrier_->epoch;
+  last_ = barrier_->kind == flow::BarrierKind::kStop || barrier_->kind == flow::BarrierKind::kDrain;
+  writing_.emplace(barrier_->epoch, std::move(parts));
+  write_snapshot(context_, shared_from_this(), std::move(builder));
+  barrier_.reset();
+  inputs_.release();
+  return true;
+}
+
+Result<Step> SinkTask::step(WallTime now, Phase upto) {
+  const auto blocked = [&](std::string reason) {
+    blocked_ = reason;
+    return Step{Step::State::kBlocked, std::move(reason), WallTime{now.millis + 20}};
+  };
+  if (done_) return Step{Step::State::kFinished, {}, {}};
+  STRAND_TRY(const bool messages, handle_messages(upto));
+  if (closing_) {
+    STRAND_TRY(const bool closed, sink_->close());
+    if (!closed) return blocked("sink " + name_ + " closes");
+    done_ = true;
+    context_.master->post(TaskDone{id_});
+    return Step{Step::State::kProgressed, {}, {}};
+  }
+  if (upto < Phase::kReads) return Step{};
+  STRAND_TRY(const bool busy, sink_->busy());
+  if (busy) return blocked("sink " + name_ + " has writes that are not acknowledged");
+  if (barrier_) {
+    STRAND_TRY(const bool passed, finish_barrier());
+    if (!passed) return blocked("sink " + name_ + " acknowledges what is before the barrier");
+  }
+  blocked_.clear();
+  auto next = inputs_.next();
+  if (!next) return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, WallTime::never()};
+  STRAND_OK(on_element(next->element).at(name_));
+  return Step{Step::State::kProgressed, {}, {}};
+}
+
+void SinkTask::publish() {
+  TaskView view;
+  view.sink = sink_->counts();
+  view.sink_id = operator_id_;
+  view.blocked = blocked_;
+  view.operators.push_back({operator_id_, name_, ledger_, EventTime::min(), EventTime::min(), 0, 0});
+  show(std::move(view));
+}
+
+}  // namespace strand::runtime

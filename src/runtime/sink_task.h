@@ -1,0 +1,46 @@
+// The task of a sink.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "flow/sink.h"
+#include "runtime/task.h"
+
+namespace strand::runtime {
+
+/// Feeds one sink subtask: held rows first, then rows with their tags; at a barrier it waits until everything
+/// before it is acknowledged (replay.md W5), saves what the sink must not lose, and tells it of completed
+/// checkpoints.
+class SinkTask final : public Task, public std::enable_shared_from_this<SinkTask> {
+ public:
+  SinkTask(int32_t id, std::string name, std::string operator_id, std::unique_ptr<flow::Sink> sink,
+           flow::SinkStart start, std::vector<flow::Channel*> inputs, const AttemptContext& context);
+
+  Status start();
+  Result<Step> step(WallTime now, Phase upto) override;
+  void publish() override;
+
+ private:
+  Result<bool> handle_messages(Phase upto);
+  Status on_element(const flow::Element& element);
+  Result<bool> finish_barrier();
+
+  std::string operator_id_;
+  std::unique_ptr<flow::Sink> sink_;
+  flow::SinkStart start_;
+  Inputs inputs_;
+  const AttemptContext& context_;
+  size_t live_inputs_;
+  std::optional<flow::Barrier> barrier_;  // waits for acknowledgements
+  flow::WriteTag tag_;
+  obs::Ledger ledger_;
+  std::map<Epoch, checkpoint::TaskParts> writing_;  // snapshots under way
+  bool last_ = false;                               // its last barrier has passed
+  bool closing_ = false;
+  bool done_ = false;
+  std::string blocked_;
+};
+
+}  // namespace strand::runtime

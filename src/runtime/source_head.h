@@ -1,0 +1,87 @@
+// The head of a task that reads a table.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "connect/registry.h"
+#include "expr/compile.h"
+#include "flow/source.h"
+#include "plan/plan.h"
+#include "runtime/chain.h"
+#include "runtime/task.h"
+#include "time/shard_watermarks.h"
+
+namespace strand::runtime {
+
+struct SourceOptions {
+  std::string operator_id;
+  std::string table;
+  plan::Scan scan;
+  columnar::SchemaPtr output;
+  Duration tick_interval{200};  // pipeline.auto-watermark-interval; 0: after every poll
+  bool stream_time = true;      // false: no watermark before the end (recount)
+  std::optional<Duration> future_skew;
+  bool divert_bad = false;  // somebody reads T$bad
+  bool skip_bad = false;    // *.ignore-parse-errors
+  std::string zone = "UTC";
+};
+
+/// Reads shards, computes the columns of the scan, makes watermarks per shard next to the reader, and feeds a
+/// chain. Rows without event time are bad rows. Belongs to its task.
+class SourceHead {
+ public:
+  static Result<std::unique_ptr<SourceHead>> make(SourceOptions options,
+                                                  std::unique_ptr<flow::SourceReader> reader,
+                                                  const AttemptContext& context);
+
+  Outputs outputs;
+  obs::Ledger ledger;
+
+  /// The first tick is the first whole multiple of the interval after `now`.
+  void start(WallTime now);
+  Status assign(const ShardState& shard, Chain& chain);
+  void shards_final() { final_ = true; }
+  /// Polls once. True if there was something to read.
+  Result<bool> poll(WallTime now, Chain& chain);
+  WallTime poll_again() const { return poll_again_; }
+  /// The tick due at `next_tick`.
+  Status tick(WallTime now, Chain& chain);
+  WallTime next_tick() const { return next_tick_; }
+  bool all_ended() const { return final_ && ended_; }
+  std::vector<ShardState> positions() const;
+  void view(TaskView& view, WallTime now) const;
+  const SourceOptions& options() const { return options_; }
+
+ private:
+  SourceHead(SourceOptions options, std::unique_ptr<flow::SourceReader> reader,
+             const AttemptContext& context);
+  Result<columnar::Batch> compute(const columnar::Batch& read, WallTime now);
+  Status on_rows(const flow::Polled& polled, WallTime now, Chain& chain);
+  Status divert_untimed(columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);
+  Status observe(const columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);
+  void warn_future(size_t shard, const time::FutureEvents& future, WallTime now);
+  Status report_changes(WallTime now);
+
+  SourceOptions options_;
+  std::unique_ptr<flow::SourceReader> reader_;
+  const AttemptContext& context_;
+  std::vector<std::unique_ptr<expr::Evaluator>> project_;
+  std::unique_ptr<expr::Evaluator> watermark_expression_;
+  time::ShardWatermarks watermarks_;
+  WallTime next_tick_{0};
+  WallTime poll_again_{0};
+  bool final_ = false;
+  bool ended_ = false;
+  bool told_no_shards_ = false;
+  std::vector<bool> shard_ended_;
+  std::vector<EventTime> times_;
+  std::vector<EventTime> marks_;
+  int64_t future_events_ = 0;
+  int64_t rows_before_watermark_ = 0;
+  WallTime first_watermark_{0};
+};
+
+}  // namespace strand::runtime

@@ -1,0 +1,201 @@
+// A task: the unit that a worker steps.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/shard.h"
+#include "base/status.h"
+#include "checkpoint/aligner.h"
+#include "checkpoint/manifest.h"
+#include "env/env.h"
+#include "flow/channel.h"
+#include "flow/element.h"
+#include "flow/sink.h"
+#include "obs/events.h"
+#include "obs/ledger.h"
+#include "obs/memory.h"
+#include "runtime/mailbox.h"
+#include "state/snapshot.h"
+
+namespace strand::runtime {
+
+/// What happens at one instant, in this order (ARCHITECTURE, "same instant"). A step does the phases up to
+/// the one it is given; workers give the last, the simulator goes through them one by one.
+enum class Phase : uint8_t { kTimers, kReads, kBarriers, kTicks, kCompletions };
+
+/// What a step came to.
+struct Step {
+  enum class State : uint8_t {
+    kProgressed,  // step again
+    kWaiting,     // nothing to do until `until`, a message, or an element
+    kBlocked,     // cannot go on; `reason` names what it waits for
+    kFinished,    // will never have anything to do again
+  };
+  State state = State::kWaiting;
+  std::string reason;
+  WallTime until = WallTime::never();
+};
+
+// Messages to a task.
+struct InjectBarrier {
+  flow::Barrier barrier;
+};
+struct CheckpointComplete {
+  Epoch epoch;
+};
+struct SnapshotWritten {
+  Epoch epoch;
+  Status status;
+  std::vector<state::SectionRef> refs;
+};
+struct AssignShard {
+  ShardState shard;
+};
+/// No shard will be assigned any more: a reader whose shards have ended has ended.
+struct ShardsFinal {};
+using TaskMessage =
+    std::variant<InjectBarrier, CheckpointComplete, SnapshotWritten, AssignShard, ShardsFinal>;
+
+// Messages to the job master.
+struct Acknowledged {
+  int32_t task;
+  Epoch epoch;
+  checkpoint::TaskParts parts;
+};
+struct Declined {
+  int32_t task;
+  Epoch epoch;
+  Status status;
+};
+/// All input of a source task has ended.
+struct SourceEnded {
+  int32_t task;
+};
+struct TaskDone {
+  int32_t task;
+};
+struct MasterWork {
+  std::function<void()> run;
+};  // a result of the master's own background work
+using MasterMessage = std::variant<Acknowledged, Declined, SourceEnded, TaskDone, MasterWork>;
+
+/// What people are shown of a task. Copied out under a lock.
+struct ShardView {
+  std::string shard;
+  EventTime watermark = EventTime::min();
+  EventTime newest = EventTime::min();
+  WallTime last_read;
+  bool idle = false;
+  bool ended = false;
+  std::optional<WallTime> idle_since;
+  std::optional<WallTime> idle_from;  // when it will count as idle if nothing comes
+  int64_t records = 0;
+};
+struct OperatorView {
+  std::string id;
+  std::string label;
+  obs::Ledger ledger;
+  EventTime watermark = EventTime::min();
+  EventTime judge = EventTime::min();
+  int64_t state_rows = 0;
+  int64_t state_bytes = 0;
+};
+struct TaskView {
+  std::vector<ShardView> shards;
+  std::vector<OperatorView> operators;
+  std::optional<flow::SinkCounts> sink;
+  std::string sink_id;
+  std::string blocked;                // the reason, if it is blocked
+  int64_t rows_before_watermark = 0;  // judged by the floor only, since the restore
+  WallTime first_watermark;           // when time came back after the restore
+  int64_t future_events = 0;
+};
+
+/// The parts every task has. Stepped by one thread at a time; messages and views from any thread.
+class Task {
+ public:
+  Task(int32_t id, std::string name) : id_(id), name_(std::move(name)) {}
+  virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  int32_t id() const { return id_; }
+  const std::string& name() const { return name_; }
+  Mailbox<TaskMessage>& mailbox() { return mailbox_; }
+
+  /// Does a bounded amount of work. An error ends the attempt: nothing of the task may be used afterwards.
+  virtual Result<Step> step(WallTime now, Phase upto) = 0;
+  /// Refreshes what `view` shows; called by the stepping thread.
+  virtual void publish() = 0;
+  TaskView view() const {
+    const std::lock_guard lock(view_mutex_);
+    return view_;
+  }
+
+ protected:
+  void show(TaskView view) {
+    const std::lock_guard lock(view_mutex_);
+    view_ = std::move(view);
+  }
+
+  int32_t id_;
+  std::string name_;
+  Mailbox<TaskMessage> mailbox_;
+
+ private:
+  mutable std::mutex view_mutex_;
+  TaskView view_;
+};
+
+/// What tasks share in one attempt.
+struct AttemptContext {
+  env::Env env;
+  Mailbox<MasterMessage>* master = nullptr;
+  obs::EventSink* events = nullptr;
+  obs::MemoryAccount* memory = nullptr;
+  std::string snapshot_dir;
+};
+
+/// Writes a task's snapshot on the executor; the answer comes to `task`'s mailbox. `task` is kept alive by
+/// `guard`.
+void write_snapshot(const AttemptContext& context, std::shared_ptr<Task> task,
+                    state::SnapshotBuilder builder);
+
+/// The channels into a task, read one element at a time, with barriers aligned. Reads round robin, so that no
+/// channel starves. Belongs to its task.
+class Inputs {
+ public:
+  explicit Inputs(std::vector<flow::Channel*> channels)
+      : channels_(std::move(channels)), aligner_(channels_.size()), held_(channels_.size(), false) {}
+
+  struct Next {
+    size_t channel;
+    flow::Element element;
+  };
+  /// The next element that may be handled; nothing if there is none. Barriers and HeldEnds come out once,
+  /// from the last channel that delivers them. After a barrier came out, nothing else does until `release`.
+  std::optional<Next> next();
+  void release() { aligner_.release(); }
+  size_t size() const { return channels_.size(); }
+  /// The epoch whose barriers have arrived on some channels and are missing on others.
+  std::optional<Epoch> aligning() const { return aligner_.aligning(); }
+
+ private:
+  std::optional<Next> take(size_t channel);
+  std::vector<flow::Channel*> channels_;
+  checkpoint::Aligner aligner_;
+  std::vector<bool> held_;  // has delivered its HeldEnd and waits for the others
+  bool held_over_ = false;
+  size_t turn_ = 0;
+};
+
+}  // namespace strand::runtime
