@@ -28,7 +28,8 @@ class CombinedStatus {
 
   /// Each returns whether the combined watermark has grown.
   bool update_watermark(size_t part, EventTime watermark) {
-    return set_watermark(part, watermark) && combine();
+    set_watermark(part, watermark);
+    return combine();
   }
   bool update_idle(size_t part, bool idle) {
     set_idle(part, idle);

@@ -48,7 +48,7 @@ class IdleTimer {
       return false;
     }
     if (!quiet_since_) {
-      quiet_since_ = now;
+      if (now.millis != 0) quiet_since_ = now;  // 0 is no mark for Flink
       return false;
     }
     return now - *quiet_since_ > timeout_;

@@ -1,0 +1,15 @@
+#include "conformance/family.h"
+
+namespace strand::conformance {
+
+Family make_family(const std::string& family, const Json& config) {
+  for (const auto make : {make_watermark_family, make_assigner_family, make_key_family, make_operator_family,
+                          make_sql_family}) {
+    if (auto made = make(family, config)) return std::move(*made);
+  }
+  Family unknown;
+  unknown.unsupported = "family " + family;
+  return unknown;
+}
+
+}  // namespace strand::conformance

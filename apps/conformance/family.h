@@ -1,0 +1,61 @@
+// A family of recorded cases and how one is replayed.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+
+namespace strand::conformance {
+
+using Json = nlohmann::json;
+
+/// Replays the steps of one case. `step` returns what the engine did, in the shape of the case's expectation;
+/// an error means that the engine refused the step.
+class Replay {
+ public:
+  virtual ~Replay() = default;
+  virtual Result<Json> step(const Json& step) = 0;
+};
+
+/// How the outputs of a step are compared.
+enum class Comparison {
+  kEvents,  // everything in order
+  kTimers,  // runs of equal timers; inside a run the firings as a multiset
+  kRows,    // values only: runs of equal window end as multisets, whatever subtask or timer made them
+};
+
+struct Family {
+  Comparison comparison = Comparison::kEvents;
+  /// Nothing (and the reason in `unsupported`) for a configuration that the engine does not have.
+  std::unique_ptr<Replay> replay;
+  std::string unsupported;
+  /// The engine refused the configuration.
+  Status refused;
+};
+
+/// The replay of a case of `family` with `config`.
+Family make_family(const std::string& family, const Json& config);
+
+std::optional<Family> make_watermark_family(const std::string& family, const Json& config);
+std::optional<Family> make_assigner_family(const std::string& family, const Json& config);
+std::optional<Family> make_key_family(const std::string& family, const Json& config);
+std::optional<Family> make_operator_family(const std::string& family, const Json& config);
+std::optional<Family> make_sql_family(const std::string& family, const Json& config);
+
+inline int64_t number(const Json& object, const char* name, int64_t absent) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? absent : found->get<int64_t>();
+}
+inline std::string text(const Json& object, const char* name, const char* absent = "") {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? absent : found->get<std::string>();
+}
+inline bool flag(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+}  // namespace strand::conformance

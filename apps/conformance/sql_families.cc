@@ -1,0 +1,5 @@
+#include "conformance/family.h"
+
+namespace strand::conformance {
+std::optional<Family> make_sql_family(const std::string&, const Json&) { return std::nullopt; }
+}  // namespace strand::conformance
