@@ -1,0 +1,158 @@
+#include "engine/job_options.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace strand::engine {
+
+namespace {
+
+/// Reads settings of one plan, each with its place for messages.
+class Settings {
+ public:
+  explicit Settings(const plan::Plan& plan) : plan_(plan) {}
+
+  std::string text(const std::string& key, const std::string& fallback = "") const {
+    return plan_.setting(key, fallback);
+  }
+  Result<Duration> duration(const std::string& key, const std::string& fallback) const {
+    Result<Duration> parsed = parse_duration(text(key, fallback));
+    if (parsed.ok()) return parsed;
+    return std::move(parsed).status().at(origin(key));
+  }
+  Result<int64_t> integer(const std::string& key, int64_t fallback) const {
+    const std::string value = text(key, std::to_string(fallback));
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size()) return number;
+    return Status(ErrorCode::kBadOption, "'" + key + "' expects a whole number, found '" + value + "'")
+        .at(origin(key));
+  }
+
+ private:
+  std::string origin(const std::string& key) const {
+    const auto found = plan_.settings.find(key);
+    return found == plan_.settings.end() ? key : found->second.origin;
+  }
+  const plan::Plan& plan_;
+};
+
+std::string value_of(const std::map<std::string, std::string>& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::string settings_json(const plan::Plan& plan) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [key, setting] : plan.settings) json[key] = setting.value;
+  return json.dump();
+}
+
+}  // namespace
+
+std::string state_root(const std::string& option, const std::map<std::string, std::string>& environment) {
+  if (!option.empty()) return option;
+  for (const char* name : {"STRANDLINE_STATE", "STATE_DIRECTORY"}) {
+    if (const std::string value = value_of(environment, name); !value.empty()) return value;
+  }
+  if (const std::string xdg = value_of(environment, "XDG_STATE_HOME"); !xdg.empty())
+    return xdg + "/strandline";
+  const std::string home = value_of(environment, "HOME");
+  return (home.empty() ? std::string("/var/lib") : home + "/.local/state") + "/strandline";
+}
+
+JobFolder job_folder(const std::string& state_root, const std::string& job) {
+  std::string name = job;
+  for (char& c : name) {
+    if (c == '/' || c == '\0' || static_cast<unsigned char>(c) < ' ') c = '_';
+  }
+  if (name.empty() || name[0] == '.') name.insert(0, "_");
+  return {state_root + "/" + name};
+}
+
+Result<int64_t> parse_memory(const std::string& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(end, text.data() + text.size());
+  std::erase(unit, ' ');
+  const auto scale = [&]() -> int64_t {
+    if (unit.empty() || unit == "b" || unit == "bytes") return 1;
+    if (unit == "k" || unit == "kb") return int64_t{1} << 10;
+    if (unit == "m" || unit == "mb") return int64_t{1} << 20;
+    if (unit == "g" || unit == "gb") return int64_t{1} << 30;
+    if (unit == "t" || unit == "tb") return int64_t{1} << 40;
+    return 0;
+  }();
+  int64_t bytes = 0;
+  if (error != std::errc() || scale == 0 || __builtin_mul_overflow(number, scale, &bytes)) {
+    return Status(ErrorCode::kBadOption, "expected a size such as '512 mb', found '" + text + "'");
+  }
+  return bytes;
+}
+
+Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder& folder, int cores,
+                                        int64_t memory_bytes) {
+  const Settings settings(plan);
+  runtime::JobOptions out;
+  out.job = plan.job;
+  out.checkpoint_dir = settings.text("execution.checkpointing.dir", folder.checkpoints());
+  out.savepoint_dir = settings.text("execution.checkpointing.savepoint-dir", folder.savepoints());
+  STRAND_TRY(const int64_t parallelism, settings.integer("parallelism.default", cores));
+  STRAND_TRY(const int64_t table_parallelism,
+             settings.integer("table.exec.resource.default-parallelism", -1));
+  out.parallelism = static_cast<int32_t>(table_parallelism > 0 ? table_parallelism : parallelism);
+  STRAND_TRY(const int64_t max_parallelism, settings.integer("pipeline.max-parallelism", 128));
+  out.max_parallelism = static_cast<int32_t>(max_parallelism);
+  if (out.parallelism < 1 || out.parallelism > out.max_parallelism) {
+    return Status(ErrorCode::kBadOption, "parallelism " + std::to_string(out.parallelism) +
+                                             " must lie between 1 and the maximum parallelism, " +
+                                             std::to_string(out.max_parallelism));
+  }
+  STRAND_TRY(out.tick_interval, settings.duration("pipeline.auto-watermark-interval", "200 ms"));
+  STRAND_TRY(const Duration skew, settings.duration("strand.future-skew.max", "10 min"));
+  out.future_skew = skew;
+  out.stream_time = settings.text("execution.runtime-mode", "STREAMING") != "BATCH";
+  out.zone = settings.text("table.local-time-zone", "UTC");
+  STRAND_TRY(const int64_t retained, settings.integer("execution.checkpointing.num-retained", 3));
+  out.retained = static_cast<int>(retained);
+  STRAND_TRY(const Duration interval, settings.duration("execution.checkpointing.interval", "10 s"));
+  if (interval.millis > 0) out.checkpoints.interval = interval;
+  STRAND_TRY(out.checkpoints.min_pause, settings.duration("execution.checkpointing.min-pause", "0 s"));
+  STRAND_TRY(out.checkpoints.timeout, settings.duration("execution.checkpointing.timeout", "10 min"));
+  STRAND_TRY(const int64_t tolerable,
+             settings.integer("execution.checkpointing.tolerable-failed-checkpoints", 3));
+  out.checkpoints.tolerable_failures = static_cast<int>(tolerable);
+  out.memory_limit = memory_bytes / 4 * 3;
+  if (const std::string limit = settings.text("strand.memory.limit"); !limit.empty()) {
+    STRAND_TRY(out.memory_limit, parse_memory(limit));
+  }
+  out.settings_json = settings_json(plan);
+  return out;
+}
+
+Result<runtime::RestartOptions> restart_options(const plan::Plan& plan) {
+  using Strategy = runtime::RestartOptions::Strategy;
+  const Settings settings(plan);
+  runtime::RestartOptions out;
+  const std::string type = settings.text("restart-strategy.type", "exponential-delay");
+  if (type == "none" || type == "off" || type == "disable") {
+    out.strategy = Strategy::kNone;
+  } else if (type.starts_with("fixed")) {
+    out.strategy = Strategy::kFixedDelay;
+    STRAND_TRY(const int64_t attempts, settings.integer("restart-strategy.fixed-delay.attempts", 1));
+    out.attempts = static_cast<int>(attempts);
+    STRAND_TRY(out.initial, settings.duration("restart-strategy.fixed-delay.delay", "1 s"));
+  } else {
+    const std::string prefix = "restart-strategy.exponential-delay.";
+    STRAND_TRY(const int64_t attempts, settings.integer(prefix + "attempts-before-reset-backoff", 10));
+    out.attempts = static_cast<int>(attempts);
+    STRAND_TRY(out.initial, settings.duration(prefix + "initial-backoff", "1 s"));
+    STRAND_TRY(out.longest, settings.duration(prefix + "max-backoff", "1 min"));
+    STRAND_TRY(out.quiet, settings.duration(prefix + "reset-backoff-threshold", "1 h"));
+  }
+  return out;
+}
+
+}  // namespace strand::engine

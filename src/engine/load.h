@@ -1,0 +1,29 @@
+// From a job file to a compiled job.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "connect/registry.h"
+#include "env/env.h"
+#include "sql/compile.h"
+
+namespace strand::engine {
+
+/// What the command line says about a job.
+struct JobArguments {
+  std::string file;
+  std::vector<std::string> set;       // KEY=VALUE
+  std::vector<std::string> with;      // TABLE.KEY=VALUE
+  std::vector<std::string> profiles;  // YAML files, in this order
+  std::string env_file;
+};
+
+/// Reads the file, applies profiles and options (SQL < profiles in their order < --set, --with) and compiles.
+/// Errors: kFileNotFound, kBadUsage, kBadProfile, and those of sql::compile.
+Result<sql::CompiledJob> load_job(const JobArguments& arguments, env::FileSystem& files,
+                                  const connect::Registry& registry,
+                                  const std::map<std::string, std::string>& environment);
+
+}  // namespace strand::engine

@@ -1,0 +1,109 @@
+#include "engine/running_job.h"
+
+#include <chrono>
+
+#include "base/text.h"
+
+namespace strand::engine {
+
+RunningJob::RunningJob(plan::Plan plan, const connect::Registry& registry, runtime::JobOptions options,
+                       runtime::RestartOptions restart, env::Env env, obs::EventSink* events)
+    : plan_(std::move(plan)),
+      registry_(registry),
+      options_(std::move(options)),
+      restart_(restart),
+      env_(env),
+      events_(events),
+      started_(env.clock->now()) {}
+
+Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& started) {
+  STRAND_TRY(auto attempt, runtime::JobAttempt::start(plan_, registry_, options_, choice, env_, events_));
+  started = true;
+  auto driver = std::make_unique<runtime::ThreadedDriver>(*attempt, *env_.clock, options_.parallelism);
+  {
+    const std::lock_guard lock(mutex_);
+    attempt_ = std::move(attempt);
+    driver_ = std::move(driver);
+    waits_until_.reset();
+  }
+  if (abandoned_) driver_->stop();
+  const Status ended = driver_->run();
+  const bool finished = ended.ok() && attempt_->finished();
+  if (!ended.ok()) {
+    const std::lock_guard lock(mutex_);
+    driver_.reset();
+    attempt_.reset();
+    return ended;
+  }
+  return finished;
+}
+
+void RunningJob::note_failure(const Status& error, Duration wait) {
+  ++restarts_;
+  last_error_ = error.to_string();
+  waits_until_ = env_.clock->now() + wait;
+  if (events_ == nullptr) return;
+  obs::Event event{obs::Level::kError, static_cast<int>(error.code()), "restart", env_.clock->now(), {}};
+  events_->on_event(event.with("reason", error.to_string()).with("in", format_duration(wait)));
+}
+
+JobEnd RunningJob::run(const runtime::RestoreChoice& choice) {
+  runtime::RestartPolicy policy(restart_);
+  runtime::RestoreChoice restore = choice;
+  bool ever_started = false;
+  while (true) {
+    const WallTime began = env_.clock->now();
+    const Result<bool> finished = attempt(restore, ever_started);
+    if (finished.ok()) {
+      const std::lock_guard lock(stop_mutex_);
+      if (!*finished) return {JobEnd::Kind::kAbandoned, {}, {}};
+      return {savepoint_.empty() ? JobEnd::Kind::kInputEnded : JobEnd::Kind::kStopped, {}, savepoint_};
+    }
+    if (!ever_started) return {JobEnd::Kind::kRefused, finished.status(), {}};
+    const auto wait = policy.on_failure(finished.status(), began, env_.clock->now());
+    if (!wait) return {JobEnd::Kind::kFailed, policy.final_error(), {}};
+    std::unique_lock lock(mutex_);
+    note_failure(finished.status(), *wait);
+    changed_.wait_for(lock, std::chrono::milliseconds(wait->millis), [&] { return abandoned_.load(); });
+    if (abandoned_) return {JobEnd::Kind::kAbandoned, {}, {}};
+    restore = {};  // the newest checkpoint, whatever the first start was told
+  }
+}
+
+void RunningJob::savepoint(bool stop, bool drain, runtime::SavepointAnswer answer) {
+  const std::lock_guard lock(mutex_);
+  if (attempt_ == nullptr) {
+    answer(Status(ErrorCode::kNoSuchJob, "the job waits for its next attempt").hint("ask again when it runs"),
+           "");
+    return;
+  }
+  attempt_->ask_savepoint(stop, drain,
+                          [this, stop, answer = std::move(answer)](Status status, std::string path) {
+                            if (stop && status.ok()) {
+                              const std::lock_guard stop_lock(stop_mutex_);
+                              savepoint_ = path;
+                            }
+                            answer(std::move(status), std::move(path));
+                          });
+}
+
+void RunningJob::abandon() {
+  abandoned_ = true;
+  const std::lock_guard lock(mutex_);
+  if (driver_ != nullptr) driver_->stop();
+  changed_.notify_all();
+}
+
+JobView RunningJob::view() const {
+  const std::lock_guard lock(mutex_);
+  JobView view;
+  view.job = options_.job;
+  view.started = started_;
+  view.restarts = restarts_;
+  view.last_error = last_error_;
+  view.waits_until = waits_until_;
+  if (attempt_ != nullptr) view.attempt = attempt_->view();
+  return view;
+}
+
+}  // namespace strand::engine

@@ -1,0 +1,80 @@
+// A job in this process: its attempts, one after the other, until it ends.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "engine/job_options.h"
+#include "runtime/attempt.h"
+#include "runtime/restart.h"
+#include "runtime/threaded_driver.h"
+
+namespace strand::engine {
+
+/// How a job ended.
+struct JobEnd {
+  enum class Kind : uint8_t {
+    kInputEnded,
+    kStopped,    // by a savepoint
+    kAbandoned,  // without one: safe, a restart replays
+    kFailed,     // restarts used up; the last checkpoint stands
+    kRefused,    // did not start, nothing touched
+  } kind = Kind::kInputEnded;
+  Status error;
+  std::string savepoint;
+};
+
+/// What people see of a running job.
+struct JobView {
+  std::string job;
+  WallTime started;
+  int restarts = 0;
+  std::string last_error;
+  std::optional<WallTime> waits_until;  // for the next attempt
+  std::optional<runtime::AttemptView> attempt;
+};
+
+/// Runs the attempts of one job on threads. `run` blocks; the other calls come from any thread.
+class RunningJob {
+ public:
+  RunningJob(plan::Plan plan, const connect::Registry& registry, runtime::JobOptions options,
+             runtime::RestartOptions restart, env::Env env, obs::EventSink* events);
+
+  JobEnd run(const runtime::RestoreChoice& choice);
+  /// Savepoint, or stop with one. The answer comes from the job's thread; an error if no attempt runs.
+  void savepoint(bool stop, bool drain, runtime::SavepointAnswer answer);
+  /// Ends `run` as a crash would.
+  void abandon();
+  JobView view() const;
+  const plan::Plan& plan() const { return plan_; }
+  const runtime::JobOptions& options() const { return options_; }
+
+ private:
+  /// One attempt, to its end. True: it finished.
+  Result<bool> attempt(const runtime::RestoreChoice& choice, bool& started);
+  void note_failure(const Status& error, Duration wait);
+
+  plan::Plan plan_;
+  const connect::Registry& registry_;
+  runtime::JobOptions options_;
+  runtime::RestartOptions restart_;
+  env::Env env_;
+  obs::EventSink* events_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unique_ptr<runtime::JobAttempt> attempt_;
+  std::unique_ptr<runtime::ThreadedDriver> driver_;
+  std::atomic<bool> abandoned_{false};
+  std::mutex stop_mutex_;  // apart from mutex_: answers come while the attempt holds its own lock
+  std::string savepoint_;
+  WallTime started_;
+  int restarts_ = 0;
+  std::string last_error_;
+  std::optional<WallTime> waits_until_;
+};
+
+}  // namespace strand::engine
