@@ -33,7 +33,9 @@ Result<const Connector*> Registry::find(const std::map<std::string, std::string>
   const auto& other = as_sink ? connector.source_options : connector.sink_options;
   for (const auto& [key, value] : options) {
     const auto has = [&](const std::vector<std::string>& list) {
-      return std::find(list.begin(), list.end(), key) != list.end();
+      return std::any_of(list.begin(), list.end(), [&](const std::string& name) {
+        return name.ends_with('*') ? key.starts_with(name.substr(0, name.size() - 1)) : key == name;
+      });
     };
     if (key == "connector" || has(known) || has(other)) continue;
     Status error(ErrorCode::kUnknownOption, "connector '" + named->second + "' has no option '" + key + "'");
