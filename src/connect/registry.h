@@ -25,7 +25,7 @@ struct TableContext {
   std::map<std::string, std::string> options;
   std::vector<std::string> primary_key;
   std::string writer;                // sinks: the writer's name
-  columnar::SchemaPtr table_schema;  // sinks: all columns of the table, to create it
+  columnar::SchemaPtr table_schema;  // all physical columns: sinks create the table, CSV counts them
   bool closed_rows = false;          // sinks: W4 applies
   bool provisional = false;          // sinks: F4 applies
   bool want_bad = false;             // sources: somebody reads T$bad

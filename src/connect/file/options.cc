@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "codec/record_decoder.h"
 
 namespace strand::connect::file {
 namespace {
@@ -69,10 +70,6 @@ Status read_format(const TableContext& table, FileOptions& options) {
     return Status(ErrorCode::kBadOption, "table " + table.table + " has no 'format'").hint("'json' or 'csv'");
   }
   options.format = *format;
-  if (*format != "json" && *format != "csv") {
-    Status error(ErrorCode::kUnknownConnector, "format '" + *format + "' is not known");
-    return std::move(error).hint("known: json, csv");
-  }
   STRAND_TRY(options.ignore_bad, flag(table, *format + ".ignore-parse-errors"));
   return Status();
 }
@@ -93,6 +90,20 @@ Result<uint64_t> parse_bytes(std::string_view text) {
   if (unit == "g" || unit == "gb" || unit == "gib") shift = 30;
   if (shift < 0 || number > (UINT64_MAX >> shift)) return bad();
   return number << shift;
+}
+
+std::vector<std::string> sink_option_names() {
+  std::vector<std::string> names = {"path", "format"};
+  for (const char* format : {"json", "csv", "raw"}) {
+    for (std::string& name : codec::format_options(format)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> source_option_names() {
+  std::vector<std::string> names = sink_option_names();
+  names.insert(names.end(), {"source.monitor-interval", "source.path.regex-pattern", "strand.max-record-bytes"});
+  return names;
 }
 
 Result<FileOptions> read_options(const TableContext& table) {

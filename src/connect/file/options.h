@@ -18,13 +18,13 @@ struct FileOptions {
   std::optional<Duration> monitor_interval;  // nothing: read what is there, then end
   std::string path_regex;                    // empty: every file
   uint64_t record_bytes_max = uint64_t{16} << 20;
-  bool ignore_bad = false;  // <format>.ignore-parse-errors
+  bool ignore_bad = false;  // <format>.ignore-parse-errors: bad records are skipped and counted
 };
 
 /// Reads them. kBadOption; kUnknownConnector for a format that is not known.
 Result<FileOptions> read_options(const TableContext& table);
 
-/// The options of the format that reading and writing know, with the connector's own.
+/// What tables of this connector may say: the connector's own options, and those of every format.
 std::vector<std::string> source_option_names();
 std::vector<std::string> sink_option_names();
 

@@ -169,14 +169,39 @@ Status SinkFolder::check_not_ahead(const Markers& markers, std::optional<Epoch> 
   return Status();
 }
 
-Status SinkFolder::complete(const Marker& marker) {
-  bool renamed = false;
-  for (const std::string& name : marker.files) {
-    const Status status = files_.rename(hidden_path(name), dir_ + "/" + name);
-    if (!status.ok() && status.code() != ErrorCode::kFileNotFound) return status;
-    renamed |= status.ok();
-  }
-  return renamed ? files_.sync_dir(dir_) : Status();
+bool SinkFolder::shown(int32_t subtask, Epoch epoch) {
+  const auto text = read_all(files_, control_ + "/shown-" + std::to_string(subtask), kControlBytesMax);
+  return text.ok() && *text == std::to_string(epoch.value) + "\n";
+}
+
+/// Gives the files of the marker, all of which lie under their hidden names, their own. The note needs no sync: without
+/// it the next attempt looks for the files once more.
+Status SinkFolder::show(int32_t subtask, const Marker& marker) {
+  for (const std::string& name : marker.files) STRAND_OK(files_.rename(hidden_path(name), dir_ + "/" + name));
+  STRAND_OK(files_.sync_dir(dir_));
+  STRAND_TRY(const auto note, files_.create(control_ + "/shown-" + std::to_string(subtask)));
+  STRAND_OK(note->append(std::to_string(marker.epoch.value) + "\n"));
+  return note->close();
+}
+
+Status SinkFolder::complete(int32_t subtask, const Marker& marker, const std::vector<SealedEpoch>& sealed) {
+  if (shown(subtask, marker.epoch)) return Status();
+  for (const std::string& name : marker.files) STRAND_OK(complete_file(name, sealed));
+  STRAND_OK(files_.sync_dir(dir_));
+  Marker rest = marker;
+  rest.files.clear();
+  return show(subtask, rest);
+}
+
+Status SinkFolder::complete_file(const std::string& name, const std::vector<SealedEpoch>& sealed) {
+  const std::string path = dir_ + "/" + name;
+  if (files_.stat(hidden_path(name)).ok()) return files_.rename(hidden_path(name), path);
+  if (files_.stat(path).ok()) return Status();
+  const auto again = std::find_if(sealed.begin(), sealed.end(), [&](const auto& epoch) { return file_name(epoch) == name; });
+  if (again == sealed.end()) return Status();
+  STRAND_OK(write_hidden(*again, name));
+  STRAND_OK(files_.sync_dir(dir_));
+  return files_.rename(hidden_path(name), path);
 }
 
 Status SinkFolder::remove_leftovers() {
@@ -189,31 +214,40 @@ Status SinkFolder::remove_leftovers() {
   return Status();
 }
 
-Status SinkFolder::recover(std::optional<Epoch> restored, const std::vector<SealedEpoch>& sealed) {
+/// A marker must not be lost where the rows survive: every folder on the way to it is synced into the one above.
+Status SinkFolder::make_durable_dirs() {
   STRAND_OK(files_.make_dirs(control_));
+  const size_t slash = dir_.rfind('/');
+  const std::string above = slash == std::string::npos ? "." : slash == 0 ? "/" : dir_.substr(0, slash);
+  for (const std::string& dir : {dir_ + "/.strandline", dir_, above}) STRAND_OK(files_.sync_dir(dir));
+  return Status();
+}
+
+Status SinkFolder::recover(std::optional<Epoch> restored, const std::vector<SealedEpoch>& sealed) {
+  STRAND_OK(make_durable_dirs());
   STRAND_TRY(const auto held, lock());
   STRAND_OK(check_owner(/*claiming=*/true));
   STRAND_TRY(Markers markers, read_markers());
   STRAND_OK(check_not_ahead(markers, restored));
   STRAND_OK(claim());
-  for (const auto& [subtask, marker] : markers) STRAND_OK(complete(marker));
+  for (const auto& [subtask, marker] : markers) STRAND_OK(complete(subtask, marker, sealed));
   STRAND_OK(remove_leftovers());
   std::map<int32_t, std::vector<SealedEpoch>> by_subtask;
   for (const SealedEpoch& epoch : sealed) by_subtask[epoch.subtask].push_back(epoch);
   for (auto& [subtask, epochs] : by_subtask) {
     std::sort(epochs.begin(), epochs.end(), [](const auto& a, const auto& b) { return a.epoch < b.epoch; });
-    STRAND_OK(commit_above(markers[subtask], epochs));
+    STRAND_OK(commit_above(subtask, markers[subtask], epochs));
   }
   return Status();
 }
 
 Status SinkFolder::commit(const std::vector<SealedEpoch>& sealed) {
   if (sealed.empty()) return Status();
+  const int32_t subtask = sealed.front().subtask;
   STRAND_TRY(const auto held, lock());
   STRAND_OK(check_owner(/*claiming=*/false));
-  STRAND_TRY(Marker marker, read_marker(std::string(kMarkerPrefix) + std::to_string(sealed.front().subtask)));
-  STRAND_OK(complete(marker));
-  return commit_above(std::move(marker), sealed);
+  STRAND_TRY(Marker marker, read_marker(std::string(kMarkerPrefix) + std::to_string(subtask)));
+  return commit_above(subtask, std::move(marker), sealed);
 }
 
 Status SinkFolder::write_hidden(const SealedEpoch& sealed, const std::string& name) {
@@ -223,25 +257,24 @@ Status SinkFolder::write_hidden(const SealedEpoch& sealed, const std::string& na
   return file->close();
 }
 
-Status SinkFolder::commit_above(Marker marker, const std::vector<SealedEpoch>& sealed) {
-  std::vector<std::string> names;
+Status SinkFolder::commit_above(int32_t subtask, Marker marker, const std::vector<SealedEpoch>& sealed) {
+  marker.files.clear();
+  const Epoch committed = marker.epoch;
   for (const SealedEpoch& epoch : sealed) {
-    if (epoch.epoch <= marker.epoch || epoch.rows == 0) continue;
-    STRAND_CHECK(epoch.subtask == sealed.front().subtask);
-    names.push_back(file_name(epoch));
-    STRAND_OK(write_hidden(epoch, names.back()));
+    if (epoch.epoch <= committed || epoch.rows == 0) continue;
+    STRAND_CHECK(epoch.subtask == subtask && epoch.epoch > marker.epoch);
     marker.epoch = epoch.epoch;
+    marker.files.push_back(file_name(epoch));
+    STRAND_OK(write_hidden(epoch, marker.files.back()));
   }
-  if (names.empty()) return Status();
+  if (marker.files.empty()) return Status();
   STRAND_OK(files_.sync_dir(dir_));
-  marker.files = names;
   Lines lines = {{"generation", std::to_string(owner_.generation.value)},
                  {"attempt", std::to_string(owner_.attempt.value)},
                  {"epoch", std::to_string(marker.epoch.value)}};
-  for (std::string& name : names) lines.emplace_back("file", std::move(name));
-  const std::string marker_name = std::string(kMarkerPrefix) + std::to_string(sealed.front().subtask);
-  STRAND_OK(write_atomically(files_, control_, marker_name, print(lines)));
-  return complete(marker);
+  for (const std::string& name : marker.files) lines.emplace_back("file", name);
+  STRAND_OK(write_atomically(files_, control_, std::string(kMarkerPrefix) + std::to_string(subtask), print(lines)));
+  return show(subtask, marker);
 }
 
 }  // namespace strand::connect::file

@@ -38,9 +38,10 @@ struct FolderOwner {
 ///
 /// `.strandline/WRITER/` in the folder holds `owner`, the newest attempt that has claimed it (X3c), and for each subtask
 /// `marker-N`: the last epoch that is committed, and the names of its files. A commit writes the rows under hidden names
-/// and syncs them, replaces the marker (from here on the epoch is committed), then renames. A crash before the marker
-/// leaves hidden files that nobody knows; a crash behind it leaves renames that the next attempt makes up for. Since the
-/// marker decides, readers may move or delete files: they do not come again.
+/// and syncs them, replaces the marker (from here on the epoch is committed), renames, and notes in `shown-N` that this
+/// is done. A crash before the marker leaves hidden files that nobody knows; a crash behind it leaves renames that the
+/// next attempt makes up for, with the rows of the checkpoint if a power loss has taken both names. Once an epoch is
+/// shown, readers may move or delete its files: they do not come again.
 ///
 /// A file lock makes each call one step against other processes. Calls block; they come from one executor lane.
 class SinkFolder {
@@ -63,10 +64,11 @@ class SinkFolder {
     Generation generation{0};
     Attempt attempt{0};
     Epoch epoch{0};
-    std::vector<std::string> files;
+    std::vector<std::string> files;  // of the last commit
   };
   using Markers = std::map<int32_t, Marker>;
 
+  Status make_durable_dirs();
   Result<std::unique_ptr<env::FileLock>> lock();
   Status check_owner(bool claiming);
   Status claim();
@@ -74,10 +76,13 @@ class SinkFolder {
   Result<Markers> read_markers();
   Result<Marker> read_marker(const std::string& name);
   Status check_not_ahead(const Markers& markers, std::optional<Epoch> restored) const;
-  /// Renames what a committed epoch has left under hidden names.
-  Status complete(const Marker& marker);
+  /// Shows the files of a committed epoch, where a crash has come between.
+  Status complete(int32_t subtask, const Marker& marker, const std::vector<SealedEpoch>& sealed);
+  Status complete_file(const std::string& name, const std::vector<SealedEpoch>& sealed);
+  Status show(int32_t subtask, const Marker& marker);
+  bool shown(int32_t subtask, Epoch epoch);
   Status remove_leftovers();
-  Status commit_above(Marker marker, const std::vector<SealedEpoch>& sealed);
+  Status commit_above(int32_t subtask, Marker marker, const std::vector<SealedEpoch>& sealed);
   Status write_hidden(const SealedEpoch& sealed, const std::string& name);
   std::string file_name(const SealedEpoch& sealed) const;
   std::string hidden_path(const std::string& name) const { return dir_ + "/." + name + ".tmp"; }

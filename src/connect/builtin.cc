@@ -1,0 +1,18 @@
+#include "connect/blackhole/blackhole_sink.h"
+#include "connect/datagen/datagen_source.h"
+#include "connect/file/connector.h"
+#include "connect/line_writer.h"
+#include "connect/print/print_sink.h"
+#include "connect/registry.h"
+
+namespace strand::connect {
+
+void add_builtin_connectors(Registry& registry) {
+  blackhole::add_blackhole_connector(registry);
+  datagen::add_datagen_connector(registry);
+  file::add_file_connector(registry);
+  print::add_print_connector(registry, std::make_shared<StreamLineWriter>(stdout),
+                             std::make_shared<StreamLineWriter>(stderr));
+}
+
+}  // namespace strand::connect

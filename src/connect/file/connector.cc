@@ -1,0 +1,46 @@
+#include "connect/file/connector.h"
+
+#include "codec/record_decoder.h"
+#include "connect/file/finder.h"
+#include "connect/file/options.h"
+#include "connect/file/reader.h"
+#include "connect/file/sink.h"
+
+namespace strand::connect::file {
+namespace {
+
+Result<std::unique_ptr<flow::ShardFinder>> make_finder(const TableContext& table) {
+  STRAND_TRY(FileOptions options, read_options(table));
+  return std::unique_ptr<flow::ShardFinder>(new FileFinder(*table.env.files, std::move(options)));
+}
+
+Result<std::unique_ptr<flow::SourceReader>> make_reader(const TableContext& table) {
+  STRAND_TRY(FileOptions options, read_options(table));
+  codec::FormatOptions format = table.options;
+  // Whoever reads T$bad wants each misfit there, not a NULL in its place.
+  if (table.want_bad) format.erase(options.format + ".ignore-parse-errors");
+  const columnar::SchemaPtr& all = table.table_schema ? table.table_schema : table.schema;
+  STRAND_TRY(auto decoder, codec::make_decoder(options.format, table.schema, all, format));
+  return std::unique_ptr<flow::SourceReader>(new FileReader(table, std::move(options), std::move(decoder)));
+}
+
+Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& table) {
+  STRAND_TRY(FileOptions options, read_options(table));
+  STRAND_TRY(auto encoder, codec::make_encoder(options.format, table.schema, table.options));
+  return std::unique_ptr<flow::Sink>(new FileSink(table, std::move(options), std::move(encoder)));
+}
+
+}  // namespace
+
+void add_file_connector(Registry& registry) {
+  Connector connector;
+  connector.finder = make_finder;
+  connector.reader = make_reader;
+  connector.sink = make_sink;
+  connector.source_options = source_option_names();
+  connector.sink_options = sink_option_names();
+  connector.transactional = true;
+  registry.add("filesystem", std::move(connector));
+}
+
+}  // namespace strand::connect::file
