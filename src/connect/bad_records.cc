@@ -14,14 +14,16 @@ columnar::Field field(const char* name, columnar::TypePtr type) { return {name, 
 const columnar::SchemaPtr& bad_schema() {
   using columnar::make_type;
   using columnar::TypeKind;
-  static const columnar::SchemaPtr schema = std::make_shared<const columnar::Schema>(std::vector<columnar::Field>{
-      field("shard", make_type(TypeKind::kString)), field("shard_position", make_type(TypeKind::kBigInt)),
-      field("payload", make_type(TypeKind::kBytes)), field("reason", make_type(TypeKind::kString)),
-      field("read_at", columnar::timestamp_type(3, /*ltz=*/true))});
+  static const columnar::SchemaPtr schema =
+      std::make_shared<const columnar::Schema>(std::vector<columnar::Field>{
+          field("shard", make_type(TypeKind::kString)), field("shard_position", make_type(TypeKind::kBigInt)),
+          field("payload", make_type(TypeKind::kBytes)), field("reason", make_type(TypeKind::kString)),
+          field("read_at", columnar::timestamp_type(3, /*ltz=*/true))});
   return schema;
 }
 
-columnar::Batch bad_batch(const std::string& shard, const std::vector<codec::BadRecord>& records, WallTime now) {
+columnar::Batch bad_batch(const std::string& shard, const std::vector<codec::BadRecord>& records,
+                          WallTime now) {
   columnar::BatchBuilder builder(bad_schema());
   for (const codec::BadRecord& record : records) {
     builder.column(0).append_string(shard);
@@ -52,8 +54,8 @@ Status bad_record_error(const std::string& table, const std::string& shard, cons
                         const codec::BadRecord& record) {
   return Status(ErrorCode::kBadRow, record.reason + ": " + preview(record.payload))
       .at(table + "/" + shard + " position " + std::to_string(record.position))
-      .hint("correct the record, skip such records with '" + format + ".ignore-parse-errors' = 'true', or read them from " +
-            table + "$bad");
+      .hint("correct the record, skip such records with '" + format +
+            ".ignore-parse-errors' = 'true', or read them from " + table + "$bad");
 }
 
 }  // namespace strand::connect

@@ -14,10 +14,11 @@ namespace strand::connect {
 /// (shard STRING, shard_position BIGINT, payload BYTES, reason STRING, read_at TIMESTAMP_LTZ(3))
 const columnar::SchemaPtr& bad_schema();
 
-columnar::Batch bad_batch(const std::string& shard, const std::vector<codec::BadRecord>& records, WallTime now);
+columnar::Batch bad_batch(const std::string& shard, const std::vector<codec::BadRecord>& records,
+                          WallTime now);
 
-/// The error of a job that does not put up with bad records: kBadRow with the place, the reason and how the record
-/// begins.
+/// The error of a job that does not put up with bad records: kBadRow with the place, the reason and how the
+/// record begins.
 Status bad_record_error(const std::string& table, const std::string& shard, const std::string& format,
                         const codec::BadRecord& record);
 

@@ -39,8 +39,8 @@ using MakeFinder = std::function<Result<std::unique_ptr<flow::ShardFinder>>(cons
 using MakeReader = std::function<Result<std::unique_ptr<flow::SourceReader>>(const TableContext&)>;
 using MakeSink = std::function<Result<std::unique_ptr<flow::Sink>>(const TableContext&)>;
 
-/// One connector: what it can make (an empty function: it cannot), and the options it knows (`fields.*`: all that
-/// begin so).
+/// One connector: what it can make (an empty function: it cannot), and the options it knows (`fields.*`: all
+/// that begin so).
 struct Connector {
   MakeFinder finder;
   MakeReader reader;

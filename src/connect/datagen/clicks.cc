@@ -21,7 +21,8 @@ enum class Purpose : uint64_t { kKind = 1, kShard, kCopy, kClick, kHalf };
 
 /// The random numbers of one row for one purpose.
 Random random_of(const ClickOptions& options, int64_t row, Purpose purpose) {
-  return Random(combine_hash(combine_hash(options.seed, static_cast<uint64_t>(row)), static_cast<uint64_t>(purpose)));
+  return Random(
+      combine_hash(combine_hash(options.seed, static_cast<uint64_t>(row)), static_cast<uint64_t>(purpose)));
 }
 
 void append_number(int64_t value, std::string& out) {
@@ -50,14 +51,16 @@ Status bad(std::string what) { return Status(ErrorCode::kBadOption, std::move(wh
 }  // namespace
 
 Status check_click_options(const ClickOptions& o) {
-  if (o.shards < 1 || o.shards > kMaxShards) return bad("shards must be 1 to 10000, not " + std::to_string(o.shards));
+  if (o.shards < 1 || o.shards > kMaxShards)
+    return bad("shards must be 1 to 10000, not " + std::to_string(o.shards));
   if (o.silent_shards < 0 || o.silent_shards >= o.shards) {
     return bad("of " + std::to_string(o.shards) + " shards at least one must go on, but " +
                std::to_string(o.silent_shards) + " shall fall silent");
   }
   if (o.ads < 1 || o.ads > kMaxAds) return bad("ads must be 1 to 10000000, not " + std::to_string(o.ads));
   if (o.users < 1) return bad("users must be at least 1, not " + std::to_string(o.users));
-  if (o.rate < 1 || o.rate > 100'000'000) return bad("rate must be 1 to 100000000, not " + std::to_string(o.rate));
+  if (o.rate < 1 || o.rate > 100'000'000)
+    return bad("rate must be 1 to 100000000, not " + std::to_string(o.rate));
   if (o.seconds < 0 || o.seconds > 10'000'000) {
     return bad("seconds must be 0 to 10000000, not " + std::to_string(o.seconds));
   }
@@ -88,7 +91,8 @@ int64_t ClickGenerator::ad(uint64_t random) const {
 
 ClickKind ClickGenerator::kind(int64_t row) const {
   auto draw = static_cast<int64_t>(random_of(options_, row, Purpose::kKind).below(1'000));
-  if ((draw -= options_.duplicate_permille) < 0) return row == 0 ? ClickKind::kOrdinary : ClickKind::kDuplicate;
+  if ((draw -= options_.duplicate_permille) < 0)
+    return row == 0 ? ClickKind::kOrdinary : ClickKind::kDuplicate;
   if ((draw -= options_.late_permille) < 0) return ClickKind::kLate;
   if ((draw -= options_.bad_permille) < 0) return ClickKind::kBad;
   if ((draw -= options_.future_permille) < 0) return ClickKind::kFuture;
@@ -107,7 +111,8 @@ int32_t ClickGenerator::shard(int64_t row) const {
 int64_t ClickGenerator::original(int64_t row) const {
   const int64_t reach = std::min(row, std::max<int64_t>(options_.rate * 9 / 10, 1));
   int64_t copied =
-      row - 1 - static_cast<int64_t>(random_of(options_, row, Purpose::kCopy).below(static_cast<uint64_t>(reach)));
+      row - 1 -
+      static_cast<int64_t>(random_of(options_, row, Purpose::kCopy).below(static_cast<uint64_t>(reach)));
   while (copied > 0 && (kind(copied) == ClickKind::kDuplicate || kind(copied) == ClickKind::kBad)) --copied;
   return copied;
 }
@@ -220,8 +225,8 @@ Status ClickWriter::finish() {
   return Status();
 }
 
-Result<ClickProgress> generate_clicks(env::FileSystem& files, const std::string& dir, const ClickOptions& options,
-                                      const OnClickProgress& on_progress) {
+Result<ClickProgress> generate_clicks(env::FileSystem& files, const std::string& dir,
+                                      const ClickOptions& options, const OnClickProgress& on_progress) {
   STRAND_TRY(const auto writer, ClickWriter::open(files, dir, options));
   const int64_t step_ms = std::max<int64_t>(1, kRowsPerStep * 1'000 / options.rate);
   for (int64_t until = options.start_ms; !writer->done(); until += step_ms) {
@@ -233,7 +238,8 @@ Result<ClickProgress> generate_clicks(env::FileSystem& files, const std::string&
 }
 
 Result<ClickProgress> pace_clicks(const env::Env& env, const std::string& dir, const ClickOptions& options,
-                                  const std::function<void(Duration)>& wait, const OnClickProgress& on_progress) {
+                                  const std::function<void(Duration)>& wait,
+                                  const OnClickProgress& on_progress) {
   ClickOptions from_now = options;
   from_now.start_ms = env.clock->now().millis;
   STRAND_TRY(const auto writer, ClickWriter::open(*env.files, dir, from_now));

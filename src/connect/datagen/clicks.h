@@ -35,9 +35,9 @@ Status check_click_options(const ClickOptions& options);
 
 enum class ClickKind : uint8_t { kOrdinary, kDuplicate, kLate, kBad, kFuture };
 
-/// The rows of a run. Everything about a row follows from (options, row) alone: every machine and every run gets the
-/// same bytes, and a run of fewer seconds is a prefix of a longer one as far as no shard falls silent. Requires options
-/// that check_click_options accepts. Thread-safe, because nothing changes.
+/// The rows of a run. Everything about a row follows from (options, row) alone: every machine and every run
+/// gets the same bytes, and a run of fewer seconds is a prefix of a longer one as far as no shard falls
+/// silent. Requires options that check_click_options accepts. Thread-safe, because nothing changes.
 class ClickGenerator {
  public:
   explicit ClickGenerator(const ClickOptions& options);
@@ -46,8 +46,8 @@ class ClickGenerator {
   int64_t arrival_ms(int64_t row) const { return options_.start_ms + row * 1'000 / options_.rate; }
   ClickKind kind(int64_t row) const;
   int32_t shard(int64_t row) const;
-  /// Appends the row as one line, with its '\n': click_id, ad_id, user_id, spend_micros, impression_ms, device_ms,
-  /// arrival_ms.
+  /// Appends the row as one line, with its '\n': click_id, ad_id, user_id, spend_micros, impression_ms,
+  /// device_ms, arrival_ms.
   void append_line(int64_t row, std::string& out) const;
   /// `shard-07.jsonl`
   static std::string file_name(int32_t shard);
@@ -73,8 +73,8 @@ struct ClickProgress {
   int64_t future = 0;
 };
 
-/// Writes the shard files of a run, as far as time has come. Between two calls a file may end in the middle of a line,
-/// as files do that somebody is writing. After an error the files must be written anew.
+/// Writes the shard files of a run, as far as time has come. Between two calls a file may end in the middle
+/// of a line, as files do that somebody is writing. After an error the files must be written anew.
 class ClickWriter {
  public:
   /// Creates the folder and its shard files; empties files that are there.
@@ -82,7 +82,8 @@ class ClickWriter {
                                                    const ClickOptions& options);
   /// Appends the rows that have arrived by `until`.
   Status advance(WallTime until);
-  /// Appends what is left of the last lines and closes the files. `advance` must have seen every row that is wanted.
+  /// Appends what is left of the last lines and closes the files. `advance` must have seen every row that is
+  /// wanted.
   Status finish();
   bool done() const { return row_ == generator_.rows(); }
   const ClickProgress& progress() const { return progress_; }
@@ -107,11 +108,13 @@ class ClickWriter {
 using OnClickProgress = std::function<void(const ClickProgress&)>;
 
 /// Writes the whole run at once.
-Result<ClickProgress> generate_clicks(env::FileSystem& files, const std::string& dir, const ClickOptions& options,
-                                      const OnClickProgress& on_progress);
+Result<ClickProgress> generate_clicks(env::FileSystem& files, const std::string& dir,
+                                      const ClickOptions& options, const OnClickProgress& on_progress);
 
-/// Writes the run as it would arrive: the first row now, whatever options.start_ms says. `wait` lets a duration pass.
+/// Writes the run as it would arrive: the first row now, whatever options.start_ms says. `wait` lets a
+/// duration pass.
 Result<ClickProgress> pace_clicks(const env::Env& env, const std::string& dir, const ClickOptions& options,
-                                  const std::function<void(Duration)>& wait, const OnClickProgress& on_progress);
+                                  const std::function<void(Duration)>& wait,
+                                  const OnClickProgress& on_progress);
 
 }  // namespace strand::connect::datagen

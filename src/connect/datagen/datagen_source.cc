@@ -53,8 +53,8 @@ Status DatagenReader::assign(const ShardState& shard) {
   if (shard.position.empty()) return Status();
   int64_t start = 0;
   if (std::sscanf(shard.position.c_str(), "{\"row\": %ld, \"start\": %ld}", &row_, &start) != 2) {
-    return Status(ErrorCode::kCheckpointUnreadable, "expected a position like {\"row\": 1, \"start\": 2}, found " +
-                                                        shard.position)
+    return Status(ErrorCode::kCheckpointUnreadable,
+                  "expected a position like {\"row\": 1, \"start\": 2}, found " + shard.position)
         .at(shard.shard);
   }
   start_ms_ = start;

@@ -32,9 +32,9 @@ class DatagenFinder final : public flow::ShardFinder {
   bool bounded_;
 };
 
-/// Makes rows at a pace. Row `n` belongs to the instant start + n / rows-per-second and follows from the options, n and
-/// that instant; the position holds n and the start. So a restored job gets the very same rows, and after a pause it
-/// catches up, as from any source that keeps its rows.
+/// Makes rows at a pace. Row `n` belongs to the instant start + n / rows-per-second and follows from the
+/// options, n and that instant; the position holds n and the start. So a restored job gets the very same
+/// rows, and after a pause it catches up, as from any source that keeps its rows.
 class DatagenReader final : public flow::SourceReader {
  public:
   DatagenReader(columnar::SchemaPtr schema, DatagenOptions options);

@@ -38,10 +38,18 @@ void set_range(FieldPlan& plan) {
 /// The range where no option says another: the type's.
 Status set_defaults(const std::string& name, const Type& type, FieldPlan& plan) {
   switch (type.kind) {
-    case TypeKind::kTinyInt: set_range<int8_t>(plan); break;
-    case TypeKind::kSmallInt: set_range<int16_t>(plan); break;
-    case TypeKind::kInt: set_range<int32_t>(plan); break;
-    case TypeKind::kBigInt: set_range<int64_t>(plan); break;
+    case TypeKind::kTinyInt:
+      set_range<int8_t>(plan);
+      break;
+    case TypeKind::kSmallInt:
+      set_range<int16_t>(plan);
+      break;
+    case TypeKind::kInt:
+      set_range<int32_t>(plan);
+      break;
+    case TypeKind::kBigInt:
+      set_range<int64_t>(plan);
+      break;
     case TypeKind::kDecimal:
       plan.high = 1;
       for (int digit = 0; digit < std::min(type.precision, 18); ++digit) plan.high *= 10;
@@ -49,22 +57,27 @@ Status set_defaults(const std::string& name, const Type& type, FieldPlan& plan) 
       plan.low = -plan.high;
       break;
     case TypeKind::kFloat:
-    case TypeKind::kDouble: plan.high_real = 1; break;
+    case TypeKind::kDouble:
+      plan.high_real = 1;
+      break;
     case TypeKind::kBoolean:
     case TypeKind::kString:
     case TypeKind::kBytes:
     case TypeKind::kDate:
     case TypeKind::kTime:
     case TypeKind::kTimestamp:
-    case TypeKind::kTimestampLtz: break;
+    case TypeKind::kTimestampLtz:
+      break;
     default:
-      return Status(ErrorCode::kBadOption, "datagen cannot make up values of column " + name + " of type " + to_string(type))
+      return Status(ErrorCode::kBadOption,
+                    "datagen cannot make up values of column " + name + " of type " + to_string(type))
           .hint("leave the column out, or compute it from others");
   }
   return Status();
 }
 
-Status set_bound(const std::string& key, const std::string& value, const Type& type, int64_t& whole, double& real) {
+Status set_bound(const std::string& key, const std::string& value, const Type& type, int64_t& whole,
+                 double& real) {
   if (type.kind == TypeKind::kFloat || type.kind == TypeKind::kDouble) {
     STRAND_TRY(real, parse_number<double>(key, value));
     return Status();
@@ -122,14 +135,22 @@ void append_hex(Random& random, size_t length, columnar::ColumnBuilder& out) {
 
 void append_whole(TypeKind kind, int64_t value, columnar::ColumnBuilder& out) {
   switch (kind) {
-    case TypeKind::kTinyInt: return out.append(static_cast<int8_t>(value));
-    case TypeKind::kSmallInt: return out.append(static_cast<int16_t>(value));
-    case TypeKind::kInt: return out.append(static_cast<int32_t>(value));
-    case TypeKind::kBigInt: return out.append(value);
-    case TypeKind::kDecimal: return out.append(columnar::Int128{value});
-    case TypeKind::kFloat: return out.append(static_cast<float>(value));
-    case TypeKind::kDouble: return out.append(static_cast<double>(value));
-    default: return out.append_string(std::to_string(value));
+    case TypeKind::kTinyInt:
+      return out.append(static_cast<int8_t>(value));
+    case TypeKind::kSmallInt:
+      return out.append(static_cast<int16_t>(value));
+    case TypeKind::kInt:
+      return out.append(static_cast<int32_t>(value));
+    case TypeKind::kBigInt:
+      return out.append(value);
+    case TypeKind::kDecimal:
+      return out.append(columnar::Int128{value});
+    case TypeKind::kFloat:
+      return out.append(static_cast<float>(value));
+    case TypeKind::kDouble:
+      return out.append(static_cast<double>(value));
+    default:
+      return out.append_string(std::to_string(value));
   }
 }
 
@@ -144,7 +165,8 @@ void append_time(const Type& type, int64_t at_ms, columnar::ColumnBuilder& out) 
 void append_random(const FieldPlan& plan, Random& random, int64_t at_ms, columnar::ColumnBuilder& out) {
   const Type& type = *out.type();
   switch (type.kind) {
-    case TypeKind::kBoolean: return out.append_boolean((random.next() & 1) != 0);
+    case TypeKind::kBoolean:
+      return out.append_boolean((random.next() & 1) != 0);
     case TypeKind::kFloat:
     case TypeKind::kDouble: {
       const double share = static_cast<double>(random.next() >> 11) * 0x1.0p-53;
@@ -160,7 +182,8 @@ void append_random(const FieldPlan& plan, Random& random, int64_t at_ms, columna
     case TypeKind::kDate:
     case TypeKind::kTime:
     case TypeKind::kTimestamp:
-    case TypeKind::kTimestampLtz: return append_time(type, at_ms - random.between(0, plan.past_ms), out);
+    case TypeKind::kTimestampLtz:
+      return append_time(type, at_ms - random.between(0, plan.past_ms), out);
     default: {
       const uint64_t span = static_cast<uint64_t>(plan.high) - static_cast<uint64_t>(plan.low);
       const uint64_t offset = span == UINT64_MAX ? random.next() : random.below(span + 1);
@@ -172,20 +195,22 @@ void append_random(const FieldPlan& plan, Random& random, int64_t at_ms, columna
 Status check_sequence(const columnar::Field& field, const std::string& prefix,
                       const std::map<std::string, std::string>& options) {
   if (!options.contains(prefix + "start") || !options.contains(prefix + "end")) {
-    return Status(ErrorCode::kBadOption, "the sequence of column " + field.name + " needs '" + prefix + "start' and '" +
-                                             prefix + "end'");
+    return Status(ErrorCode::kBadOption, "the sequence of column " + field.name + " needs '" + prefix +
+                                             "start' and '" + prefix + "end'");
   }
   if (columnar::is_numeric(field.type->kind) || field.type->kind == TypeKind::kString) return Status();
   return bad_value(prefix + "kind", "sequence", "random for a column of type " + to_string(*field.type));
 }
 
-Result<FieldPlan> read_field(const columnar::Field& field, const std::map<std::string, std::string>& options) {
+Result<FieldPlan> read_field(const columnar::Field& field,
+                             const std::map<std::string, std::string>& options) {
   FieldPlan plan;
   plan.salt = hash64(field.name);
   STRAND_OK(set_defaults(field.name, *field.type, plan));
   const FieldPlan whole_type = plan;
   const std::string prefix = "fields." + field.name + ".";
-  for (auto option = options.lower_bound(prefix); option != options.end() && option->first.starts_with(prefix); ++option) {
+  for (auto option = options.lower_bound(prefix);
+       option != options.end() && option->first.starts_with(prefix); ++option) {
     const std::string what = option->first.substr(prefix.size());
     STRAND_OK(set_option(option->first, what, option->second, *field.type, plan));
   }
@@ -193,7 +218,8 @@ Result<FieldPlan> read_field(const columnar::Field& field, const std::map<std::s
   const bool exact = whole_type.high > 0;  // a type of whole numbers
   const bool beyond = exact && (plan.low < whole_type.low || plan.high > whole_type.high);
   if (beyond || plan.low > plan.high || plan.low_real > plan.high_real) {
-    return Status(ErrorCode::kBadOption, "the range of column " + field.name + " is empty or exceeds its type");
+    return Status(ErrorCode::kBadOption,
+                  "the range of column " + field.name + " is empty or exceeds its type");
   }
   return plan;
 }

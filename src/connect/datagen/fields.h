@@ -27,16 +27,17 @@ struct FieldPlan {
   double null_rate = 0;
 };
 
-/// Reads the plans of the columns. kBadOption: a value that does not fit, a type that cannot be made up (nested ones).
+/// Reads the plans of the columns. kBadOption: a value that does not fit, a type that cannot be made up
+/// (nested ones).
 Result<std::vector<FieldPlan>> read_fields(const columnar::Schema& schema,
                                            const std::map<std::string, std::string>& options);
 
-/// The number of rows after which the shortest sequence has come to its end, also of columns that nobody reads; nothing
-/// if there is none.
+/// The number of rows after which the shortest sequence has come to its end, also of columns that nobody
+/// reads; nothing if there is none.
 Result<std::optional<int64_t>> rows_of_sequences(const std::map<std::string, std::string>& options);
 
-/// Appends the values of row `row` to every column. They follow from the arguments alone; `at_ms` is the row's place in
-/// time, from which dates and times are counted back.
+/// Appends the values of row `row` to every column. They follow from the arguments alone; `at_ms` is the
+/// row's place in time, from which dates and times are counted back.
 void append_row(const std::vector<FieldPlan>& plans, uint64_t seed, int64_t row, int64_t at_ms,
                 columnar::BatchBuilder& out);
 

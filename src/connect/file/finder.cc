@@ -18,8 +18,9 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 Result<std::vector<std::string>> FileFinder::find() {
   auto root = files_.stat(options_.path);
   if (!root.ok()) {
-    return std::move(root).status().hint("set 'path' to a file or folder that is there; relative paths start at the "
-                                         "working folder");
+    return std::move(root).status().hint(
+        "set 'path' to a file or folder that is there; relative paths start at the "
+        "working folder");
   }
   std::vector<std::string> found;
   if (root->is_dir) {
@@ -41,7 +42,8 @@ Result<std::vector<std::string>> FileFinder::find() {
 Status FileFinder::search(const std::string& below, int depth, std::vector<std::string>& found) {
   const std::string dir = below.empty() ? options_.path : options_.path + "/" + below;
   if (depth > kDepthMax) {
-    return Status(ErrorCode::kBadOption, "folders lie more than 32 deep: " + dir).hint("is there a circle of links?");
+    return Status(ErrorCode::kBadOption, "folders lie more than 32 deep: " + dir)
+        .hint("is there a circle of links?");
   }
   auto entries = files_.list(dir);
   if (!entries.ok()) {

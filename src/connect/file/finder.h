@@ -11,9 +11,9 @@
 
 namespace strand::connect::file {
 
-/// Finds the files below a path: each is a shard whose name is its path from there; where the path is a file itself, its
-/// name. Folders are searched through. Names that begin with '.' or '_' belong to somebody who is still writing, and are
-/// not there. Sorted by name, so that every run sees the same order.
+/// Finds the files below a path: each is a shard whose name is its path from there; where the path is a file
+/// itself, its name. Folders are searched through. Names that begin with '.' or '_' belong to somebody who is
+/// still writing, and are not there. Sorted by name, so that every run sees the same order.
 class FileFinder : public flow::ShardFinder {
  public:
   FileFinder(env::FileSystem& files, FileOptions options) : files_(files), options_(std::move(options)) {}

@@ -9,8 +9,9 @@ namespace strand::connect::file {
 namespace {
 
 Status shrank(uint64_t end, uint64_t position) {
-  return Status(ErrorCode::kShardShrank, "the file ends at " + std::to_string(end) + ", but it has been read to " +
-                                             std::to_string(position) + " before");
+  return Status(ErrorCode::kShardShrank, "the file ends at " + std::to_string(end) +
+                                             ", but it has been read to " + std::to_string(position) +
+                                             " before");
 }
 
 /// A file that is not packed.
@@ -30,11 +31,12 @@ class PlainInput : public Input {
   std::unique_ptr<env::ReadFile> file_;
 };
 
-/// A packed file: unpacks forward, and keeps the bytes unpacked last, so that a reader can ask again for the beginning
-/// of a line whose end was not there yet.
+/// A packed file: unpacks forward, and keeps the bytes unpacked last, so that a reader can ask again for the
+/// beginning of a line whose end was not there yet.
 class PackedInput : public Input {
  public:
-  PackedInput(std::unique_ptr<env::ReadFile> file, Packing packing) : file_(std::move(file)), packing_(packing) {
+  PackedInput(std::unique_ptr<env::ReadFile> file, Packing packing)
+      : file_(std::move(file)), packing_(packing) {
     restart();
   }
 
@@ -52,8 +54,8 @@ class PackedInput : public Input {
     const uint64_t end = window_start_ + window_.size();
     if (end < position) return shrank(end, position);
     if (!complete || unpacker_->between_members()) return Status();
-    return Status(ErrorCode::kCorruptInput, "the packed data stop in the middle, behind " +
-                                                std::to_string(end) + " unpacked bytes");
+    return Status(ErrorCode::kCorruptInput,
+                  "the packed data stop in the middle, behind " + std::to_string(end) + " unpacked bytes");
   }
 
  private:
@@ -70,7 +72,8 @@ class PackedInput : public Input {
     window_start_ = 0;
   }
 
-  /// Unpacks until `end` is in the window or the file has no more; bytes before `wanted` may leave the window.
+  /// Unpacks until `end` is in the window or the file has no more; bytes before `wanted` may leave the
+  /// window.
   Status unpack_to(uint64_t end, uint64_t wanted) {
     while (window_start_ + window_.size() < end) {
       if (packed_.empty() && !held_back_) {

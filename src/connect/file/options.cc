@@ -102,7 +102,8 @@ std::vector<std::string> sink_option_names() {
 
 std::vector<std::string> source_option_names() {
   std::vector<std::string> names = sink_option_names();
-  names.insert(names.end(), {"source.monitor-interval", "source.path.regex-pattern", "strand.max-record-bytes"});
+  names.insert(names.end(),
+               {"source.monitor-interval", "source.path.regex-pattern", "strand.max-record-bytes"});
   return names;
 }
 

@@ -23,8 +23,8 @@ std::string position_text(uint64_t offset, bool gone) {
 
 }  // namespace
 
-FileReader::FileReader(const TableContext& table, FileOptions options, std::unique_ptr<codec::RecordDecoder> decoder,
-                       ReadLimits limits)
+FileReader::FileReader(const TableContext& table, FileOptions options,
+                       std::unique_ptr<codec::RecordDecoder> decoder, ReadLimits limits)
     : table_(table.table),
       options_(std::move(options)),
       files_(*table.env.files),
@@ -128,9 +128,11 @@ Status FileReader::visit(Shard& shard, WallTime now) {
   return Status();
 }
 
-/// Looks at the file itself, if it may grow: whether it is still there, has not become shorter, and has changed.
+/// Looks at the file itself, if it may grow: whether it is still there, has not become shorter, and has
+/// changed.
 Result<bool> FileReader::worth_reading(Shard& shard, WallTime now) {
-  const bool waiting = now < shard.check_at && shard.check_at <= now + kLookAgain;  // else the clock was set back
+  const bool waiting =
+      now < shard.check_at && shard.check_at <= now + kLookAgain;  // else the clock was set back
   if (waiting) return false;
   if (!growing()) return true;
   auto info = files_.stat(shard.path);
@@ -157,7 +159,8 @@ Result<bool> FileReader::worth_reading(Shard& shard, WallTime now) {
 /// The file is not there any more, and everything that was in it had been read.
 Status FileReader::note_removal(Shard& shard, WallTime now) {
   if (shard.line_begun) {
-    return Status(ErrorCode::kShardGone, "the file " + shard.path + " has disappeared before its last line had an end")
+    return Status(ErrorCode::kShardGone,
+                  "the file " + shard.path + " has disappeared before its last line had an end")
         .hint("put it back with a whole last line; or start anew without it (--from none)");
   }
   shard.ended = shard.gone = true;
@@ -199,13 +202,15 @@ Status FileReader::read_lines(Shard& shard) {
   return Status();
 }
 
-/// Reads at the shard's offset until there is a whole line, the end of the file, or a record that is too long.
+/// Reads at the shard's offset until there is a whole line, the end of the file, or a record that is too
+/// long.
 Result<FileReader::Chunk> FileReader::read_chunk(Shard& shard) {
   size_t wanted = bytes_wanted();
   while (true) {
     STRAND_TRY(filled_, shard.input->read_at(shard.offset, buffer_.get(), wanted));
     const void* newline = filled_ == 0 ? nullptr : memrchr(buffer_.get(), '\n', filled_);
-    whole_ = newline == nullptr ? 0 : static_cast<size_t>(static_cast<const char*>(newline) - buffer_.get()) + 1;
+    whole_ =
+        newline == nullptr ? 0 : static_cast<size_t>(static_cast<const char*>(newline) - buffer_.get()) + 1;
     if (filled_ < wanted) return Chunk::kEnd;
     if (whole_ > 0) return Chunk::kLines;
     if (wanted > options_.record_bytes_max) break;
@@ -272,7 +277,8 @@ Status FileReader::skip_long_record(Shard& shard) {
 void FileReader::finish_long_record(Shard& shard, uint64_t end, uint64_t next) {
   out_.add_bad(shard.offset, shard.long_record_start,
                "the record has " + std::to_string(end - shard.offset) +
-                   " bytes, more than strand.max-record-bytes (" + std::to_string(options_.record_bytes_max) + ")");
+                   " bytes, more than strand.max-record-bytes (" + std::to_string(options_.record_bytes_max) +
+                   ")");
   shard.offset = next;
   shard.long_record.reset();
   shard.long_record_start.clear();

@@ -23,16 +23,19 @@ struct ReadLimits {
   size_t poll_bytes = 8 << 20;
 };
 
-/// Reads the lines of files as records. A position is the offset behind the last record returned, in the unpacked file:
-/// `{"offset": 1234}`. Nothing else is remembered of a shard that matters: the bytes behind the position are read again
-/// whenever they are needed, into one buffer that all shards share, and are decoded where they lie.
+/// Reads the lines of files as records. A position is the offset behind the last record returned, in the
+/// unpacked file:
+/// `{"offset": 1234}`. Nothing else is remembered of a shard that matters: the bytes behind the position are
+/// read again whenever they are needed, into one buffer that all shards share, and are decoded where they
+/// lie.
 ///
-/// A shard whose file may grow (a monitored table) is looked at again every 10 ms when it has no more whole lines; the
-/// beginning of a line waits for its end. Otherwise a shard ends with its file, and its last line needs no '\n'.
+/// A shard whose file may grow (a monitored table) is looked at again every 10 ms when it has no more whole
+/// lines; the beginning of a line waits for its end. Otherwise a shard ends with its file, and its last line
+/// needs no '\n'.
 ///
-/// Files only grow: one that is shorter than the position is kShardShrank; one that is not there any more is kShardGone,
-/// unless it disappeared while this reader had read all of it (`{"offset": 1234, "gone": true}`). A record longer than
-/// strand.max-record-bytes is a bad record, and never in memory as a whole.
+/// Files only grow: one that is shorter than the position is kShardShrank; one that is not there any more is
+/// kShardGone, unless it disappeared while this reader had read all of it (`{"offset": 1234, "gone": true}`).
+/// A record longer than strand.max-record-bytes is a bad record, and never in memory as a whole.
 class FileReader final : public flow::SourceReader {
  public:
   FileReader(const TableContext& table, FileOptions options, std::unique_ptr<codec::RecordDecoder> decoder,

@@ -57,7 +57,8 @@ Result<std::vector<SealedEpoch>> decode_sealed(std::string_view bytes) {
   return sealed;
 }
 
-FileSink::FileSink(const TableContext& table, FileOptions options, std::unique_ptr<codec::RecordEncoder> encoder)
+FileSink::FileSink(const TableContext& table, FileOptions options,
+                   std::unique_ptr<codec::RecordEncoder> encoder)
     : table_(table.table),
       writer_(table.writer),
       options_(std::move(options)),
@@ -70,22 +71,24 @@ Status FileSink::start(const flow::SinkStart& start) {
   generation_ = start.generation;
   lane_ = hash64(options_.path, hash64(start.job));
   FolderOwner owner{start.job, table_, writer_, start.generation, start.attempt};
-  shared_ = std::make_shared<Shared>(SinkFolder(*env_.files, options_.path, options_.format, std::move(owner)));
+  shared_ =
+      std::make_shared<Shared>(SinkFolder(*env_.files, options_.path, options_.format, std::move(owner)));
   std::vector<SealedEpoch> sealed;
   for (const state::Section& section : start.state) {
     if (section.ref.name != kSection) continue;
     STRAND_TRY(std::vector<SealedEpoch> part, decode_sealed(section.bytes()));
     sealed.insert(sealed.end(), part.begin(), part.end());
   }
-  env_.executor->submit(lane_, [shared = shared_, restored = start.restored, sealed = std::move(sealed), wake = waker_] {
-    Status status = shared->folder.recover(restored, sealed);
-    {
-      const std::lock_guard guard(shared->mutex);
-      shared->started = status.ok();
-      shared->error = std::move(status);
-    }
-    wake();
-  });
+  env_.executor->submit(
+      lane_, [shared = shared_, restored = start.restored, sealed = std::move(sealed), wake = waker_] {
+        Status status = shared->folder.recover(restored, sealed);
+        {
+          const std::lock_guard guard(shared->mutex);
+          shared->started = status.ok();
+          shared->error = std::move(status);
+        }
+        wake();
+      });
   return Status();
 }
 
@@ -95,8 +98,9 @@ Status FileSink::write(const flow::Batch& rows, flow::WriteTag) {
     rows.for_each_row([&](int64_t row) { only_inserts &= rows.kind(row) == columnar::RowKind::kInsert; });
   }
   if (!only_inserts) {
-    return Status(ErrorCode::kSinkSchema, "table " + table_ + " takes rows that are added, found one that changes or "
-                                          "takes back another")
+    return Status(ErrorCode::kSinkSchema, "table " + table_ +
+                                              " takes rows that are added, found one that changes or "
+                                              "takes back another")
         .hint("files cannot be changed: write such rows to a table with a primary key");
   }
   STRAND_OK(encoder_->encode(rows, open_));
@@ -139,7 +143,8 @@ Status FileSink::snapshot(Epoch epoch, state::SnapshotBuilder& out) {
   forget_committed();
   if (open_rows_ > 0) {
     open_.shrink_to_fit();
-    sealed_.push_back({subtask_, generation_, epoch, open_rows_, std::make_shared<const std::string>(std::move(open_))});
+    sealed_.push_back(
+        {subtask_, generation_, epoch, open_rows_, std::make_shared<const std::string>(std::move(open_))});
     open_.clear();
     open_rows_ = 0;
     memory_.set(held_bytes());

@@ -17,10 +17,10 @@ namespace strand::connect::file {
 
 /// Writes rows as lines of files that show whole epochs only (transaction mode, replay.md X1 to X3).
 ///
-/// Rows are encoded when they come and held back. A barrier seals them: from then on they are part of each checkpoint,
-/// and when theirs is complete they are committed (SinkFolder) in the background. So a crash loses nothing and doubles
-/// nothing: what was not committed is in the checkpoint, and what was committed twice is found by its marker. Commits of
-/// all subtasks of a sink share one executor lane.
+/// Rows are encoded when they come and held back. A barrier seals them: from then on they are part of each
+/// checkpoint, and when theirs is complete they are committed (SinkFolder) in the background. So a crash
+/// loses nothing and doubles nothing: what was not committed is in the checkpoint, and what was committed
+/// twice is found by its marker. Commits of all subtasks of a sink share one executor lane.
 class FileSink final : public flow::Sink {
  public:
   FileSink(const TableContext& table, FileOptions options, std::unique_ptr<codec::RecordEncoder> encoder);

@@ -28,8 +28,9 @@ Result<Lines> parse(const std::string& path, std::string_view text) {
     const std::string_view line = text.substr(0, end);
     const size_t space = line.find(' ');
     if (end == std::string_view::npos || space == std::string_view::npos || (first && line != kFormat)) {
-      Status error(first ? ErrorCode::kNewerFormat : ErrorCode::kCheckpointUnreadable,
-                   "expected lines that begin with '" + std::string(kFormat) + "', found '" + std::string(line) + "'");
+      Status error(
+          first ? ErrorCode::kNewerFormat : ErrorCode::kCheckpointUnreadable,
+          "expected lines that begin with '" + std::string(kFormat) + "', found '" + std::string(line) + "'");
       return std::move(error).at(path).hint("move the folder away if its files are not needed any more");
     }
     if (!first) lines.emplace_back(line.substr(0, space), line.substr(space + 1));
@@ -71,9 +72,12 @@ std::string SinkFolder::file_name(const SealedEpoch& sealed) const {
 }
 
 Result<std::unique_ptr<env::FileLock>> SinkFolder::lock() {
-  auto held = files_.lock(control_ + "/lock", one_line(owner_.job) + ", " + describe(owner_.generation, owner_.attempt));
+  auto held = files_.lock(control_ + "/lock",
+                          one_line(owner_.job) + ", " + describe(owner_.generation, owner_.attempt));
   if (held.ok() || held.status().code() != ErrorCode::kStateInUse) return held;
-  return Status(ErrorCode::kSinkUnavailable, "another process is committing there: " + held.status().message()).at(dir_);
+  return Status(ErrorCode::kSinkUnavailable,
+                "another process is committing there: " + held.status().message())
+      .at(dir_);
 }
 
 Result<std::optional<FolderOwner>> SinkFolder::read_owner() {
@@ -98,18 +102,22 @@ Status SinkFolder::check_owner(bool claiming) {
   STRAND_TRY(const std::optional<FolderOwner> found, read_owner());
   if (!found) {
     if (claiming) return Status();
-    return Status(ErrorCode::kSinkUnavailable, "expected the claim of this job, found none").at(dir_).hint(
-        "was the folder emptied while the job runs?");
+    return Status(ErrorCode::kSinkUnavailable, "expected the claim of this job, found none")
+        .at(dir_)
+        .hint("was the folder emptied while the job runs?");
   }
   if (found->job != owner_.job || found->table != owner_.table) {
-    Status error(ErrorCode::kWriterTaken, "the folder belongs to table " + found->table + " of job " + found->job +
-                                              ", not to table " + owner_.table + " of job " + owner_.job);
-    return std::move(error).at(dir_).hint("give each table a 'path' of its own, or each job a 'strand.writer'");
+    Status error(ErrorCode::kWriterTaken, "the folder belongs to table " + found->table + " of job " +
+                                              found->job + ", not to table " + owner_.table + " of job " +
+                                              owner_.job);
+    return std::move(error).at(dir_).hint(
+        "give each table a 'path' of its own, or each job a 'strand.writer'");
   }
   const auto theirs = std::pair(found->generation, found->attempt);
   const auto mine = std::pair(owner_.generation, owner_.attempt);
   if (theirs > mine || (theirs != mine && !claiming)) {
-    return Status(ErrorCode::kFenced, describe(found->generation, found->attempt) + " has claimed the folder; this is " +
+    return Status(ErrorCode::kFenced, describe(found->generation, found->attempt) +
+                                          " has claimed the folder; this is " +
                                           describe(owner_.generation, owner_.attempt))
         .at(dir_)
         .hint("nothing to do if the newer one runs; otherwise start the job again");
@@ -159,12 +167,15 @@ Result<SinkFolder::Markers> SinkFolder::read_markers() {
 Status SinkFolder::check_not_ahead(const Markers& markers, std::optional<Epoch> restored) const {
   for (const auto& [subtask, marker] : markers) {
     if (marker.epoch <= restored.value_or(Epoch{0})) continue;
-    const std::string from = restored ? "goes on from checkpoint " + std::to_string(restored->value) : "starts anew";
+    const std::string from =
+        restored ? "goes on from checkpoint " + std::to_string(restored->value) : "starts anew";
     return Status(ErrorCode::kSinkAhead, "the folder holds rows committed with checkpoint " +
                                              std::to_string(marker.epoch.value) + ", but the job " + from +
                                              ": it would write them again")
         .at(dir_)
-        .hint("start from the latest checkpoint (--from latest), or move the folder away to have all rows written anew");
+        .hint(
+            "start from the latest checkpoint (--from latest), or move the folder away to have all rows "
+            "written anew");
   }
   return Status();
 }
@@ -174,8 +185,8 @@ bool SinkFolder::shown(int32_t subtask, Epoch epoch) {
   return text.ok() && *text == std::to_string(epoch.value) + "\n";
 }
 
-/// Gives the files of the marker, all of which lie under their hidden names, their own. The note needs no sync: without
-/// it the next attempt looks for the files once more.
+/// Gives the files of the marker, all of which lie under their hidden names, their own. The note needs no
+/// sync: without it the next attempt looks for the files once more.
 Status SinkFolder::show(int32_t subtask, const Marker& marker) {
   for (const std::string& name : marker.files) STRAND_OK(files_.rename(hidden_path(name), dir_ + "/" + name));
   STRAND_OK(files_.sync_dir(dir_));
@@ -197,7 +208,8 @@ Status SinkFolder::complete_file(const std::string& name, const std::vector<Seal
   const std::string path = dir_ + "/" + name;
   if (files_.stat(hidden_path(name)).ok()) return files_.rename(hidden_path(name), path);
   if (files_.stat(path).ok()) return Status();
-  const auto again = std::find_if(sealed.begin(), sealed.end(), [&](const auto& epoch) { return file_name(epoch) == name; });
+  const auto again =
+      std::find_if(sealed.begin(), sealed.end(), [&](const auto& epoch) { return file_name(epoch) == name; });
   if (again == sealed.end()) return Status();
   STRAND_OK(write_hidden(*again, name));
   STRAND_OK(files_.sync_dir(dir_));
@@ -214,7 +226,8 @@ Status SinkFolder::remove_leftovers() {
   return Status();
 }
 
-/// A marker must not be lost where the rows survive: every folder on the way to it is synced into the one above.
+/// A marker must not be lost where the rows survive: every folder on the way to it is synced into the one
+/// above.
 Status SinkFolder::make_durable_dirs() {
   STRAND_OK(files_.make_dirs(control_));
   const size_t slash = dir_.rfind('/');
@@ -273,7 +286,8 @@ Status SinkFolder::commit_above(int32_t subtask, Marker marker, const std::vecto
                  {"attempt", std::to_string(owner_.attempt.value)},
                  {"epoch", std::to_string(marker.epoch.value)}};
   for (const std::string& name : marker.files) lines.emplace_back("file", name);
-  STRAND_OK(write_atomically(files_, control_, std::string(kMarkerPrefix) + std::to_string(subtask), print(lines)));
+  STRAND_OK(
+      write_atomically(files_, control_, std::string(kMarkerPrefix) + std::to_string(subtask), print(lines)));
   return show(subtask, marker);
 }
 

@@ -14,8 +14,8 @@
 
 namespace strand::connect::file {
 
-/// Encoded rows between two barriers of one subtask; `epoch` is the second one. They are part of every checkpoint until
-/// their commit is acknowledged (replay.md X2).
+/// Encoded rows between two barriers of one subtask; `epoch` is the second one. They are part of every
+/// checkpoint until their commit is acknowledged (replay.md X2).
 struct SealedEpoch {
   int32_t subtask = 0;
   Generation generation{1};
@@ -33,28 +33,31 @@ struct FolderOwner {
   Attempt attempt{1};
 };
 
-/// Shows rows to readers: each epoch of a subtask is a file `part-SUBTASK-GENERATION-EPOCH.EXTENSION`, there whole or
-/// not at all (transaction mode, replay.md X1 to X3).
+/// Shows rows to readers: each epoch of a subtask is a file `part-SUBTASK-GENERATION-EPOCH.EXTENSION`, there
+/// whole or not at all (transaction mode, replay.md X1 to X3).
 ///
-/// `.strandline/WRITER/` in the folder holds `owner`, the newest attempt that has claimed it (X3c), and for each subtask
-/// `marker-N`: the last epoch that is committed, and the names of its files. A commit writes the rows under hidden names
-/// and syncs them, replaces the marker (from here on the epoch is committed), renames, and notes in `shown-N` that this
-/// is done. A crash before the marker leaves hidden files that nobody knows; a crash behind it leaves renames that the
-/// next attempt makes up for, with the rows of the checkpoint if a power loss has taken both names. Once an epoch is
-/// shown, readers may move or delete its files: they do not come again.
+/// `.strandline/WRITER/` in the folder holds `owner`, the newest attempt that has claimed it (X3c), and for
+/// each subtask `marker-N`: the last epoch that is committed, and the names of its files. A commit writes the
+/// rows under hidden names and syncs them, replaces the marker (from here on the epoch is committed),
+/// renames, and notes in `shown-N` that this is done. A crash before the marker leaves hidden files that
+/// nobody knows; a crash behind it leaves renames that the next attempt makes up for, with the rows of the
+/// checkpoint if a power loss has taken both names. Once an epoch is shown, readers may move or delete its
+/// files: they do not come again.
 ///
-/// A file lock makes each call one step against other processes. Calls block; they come from one executor lane.
+/// A file lock makes each call one step against other processes. Calls block; they come from one executor
+/// lane.
 class SinkFolder {
  public:
   SinkFolder(env::FileSystem& files, std::string dir, std::string extension, FolderOwner owner);
 
-  /// X3: claims the folder, completes what a dead attempt has left, and commits those of the checkpoint's epochs that are
-  /// above the marker of the subtask that made them. Safe to repeat, and by each subtask. Errors: kFenced (a newer
-  /// attempt has claimed), kWriterTaken (another job's folder), kSinkAhead (the folder has commits that `restored` does
-  /// not know); the folder is then as it was.
+  /// X3: claims the folder, completes what a dead attempt has left, and commits those of the checkpoint's
+  /// epochs that are above the marker of the subtask that made them. Safe to repeat, and by each subtask.
+  /// Errors: kFenced (a newer attempt has claimed), kWriterTaken (another job's folder), kSinkAhead (the
+  /// folder has commits that `restored` does not know); the folder is then as it was.
   Status recover(std::optional<Epoch> restored, const std::vector<SealedEpoch>& sealed);
 
-  /// Commits epochs of one subtask, oldest first; those that are committed already are left alone (X1m). kFenced.
+  /// Commits epochs of one subtask, oldest first; those that are committed already are left alone (X1m).
+  /// kFenced.
   Status commit(const std::vector<SealedEpoch>& sealed);
 
   const FolderOwner& owner() const { return owner_; }

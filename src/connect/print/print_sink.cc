@@ -22,7 +22,9 @@ constexpr int kInFlightMax = 4;
 }
 
 PrintSink::PrintSink(std::shared_ptr<LineWriter> lines, std::string identifier, env::Executor& executor)
-    : shared_(std::make_shared<Shared>(std::move(lines))), identifier_(std::move(identifier)), executor_(executor) {}
+    : shared_(std::make_shared<Shared>(std::move(lines))),
+      identifier_(std::move(identifier)),
+      executor_(executor) {}
 
 Status PrintSink::start(const flow::SinkStart& start) {
   prefix_ = identifier_;
@@ -82,7 +84,8 @@ flow::SinkCounts PrintSink::counts() const {
   return counts;
 }
 
-void add_print_connector(Registry& registry, std::shared_ptr<LineWriter> out, std::shared_ptr<LineWriter> error) {
+void add_print_connector(Registry& registry, std::shared_ptr<LineWriter> out,
+                         std::shared_ptr<LineWriter> error) {
   Connector connector;
   connector.sink = [out = std::move(out), error = std::move(error)](
                        const TableContext& table) -> Result<std::unique_ptr<flow::Sink>> {
@@ -94,8 +97,8 @@ void add_print_connector(Registry& registry, std::shared_ptr<LineWriter> out, st
     if (to_error != "true" && to_error != "false") {
       return Status(ErrorCode::kBadOption, "'standard-error' must be true or false, not '" + to_error + "'");
     }
-    return std::unique_ptr<flow::Sink>(new PrintSink(to_error == "true" ? error : out, option("print-identifier", ""),
-                                                     *table.env.executor));
+    return std::unique_ptr<flow::Sink>(
+        new PrintSink(to_error == "true" ? error : out, option("print-identifier", ""), *table.env.executor));
   };
   connector.sink_options = {"print-identifier", "standard-error"};
   registry.add("print", std::move(connector));

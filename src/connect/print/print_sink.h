@@ -10,9 +10,10 @@
 
 namespace strand::connect::print {
 
-/// Prints each row as Flink does: `id:2> +I[ad_7, 6]`, the part before `>` only where an identifier is set, the number of
-/// the subtask only where there are several. Rows show at once, so that a restart prints some again: for people, not for
-/// programs that count. Lines are written on the executor; a barrier waits until they are.
+/// Prints each row as Flink does: `id:2> +I[ad_7, 6]`, the part before `>` only where an identifier is set,
+/// the number of the subtask only where there are several. Rows show at once, so that a restart prints some
+/// again: for people, not for programs that count. Lines are written on the executor; a barrier waits until
+/// they are.
 class PrintSink final : public flow::Sink {
  public:
   PrintSink(std::shared_ptr<LineWriter> lines, std::string identifier, env::Executor& executor);
@@ -40,6 +41,7 @@ class PrintSink final : public flow::Sink {
 };
 
 /// Adds `print`. `out` and `error` are for 'standard-error' = 'false' and 'true'.
-void add_print_connector(Registry& registry, std::shared_ptr<LineWriter> out, std::shared_ptr<LineWriter> error);
+void add_print_connector(Registry& registry, std::shared_ptr<LineWriter> out,
+                         std::shared_ptr<LineWriter> error);
 
 }  // namespace strand::connect::print
