@@ -33,11 +33,16 @@ struct Section {
   std::string_view bytes() const { return std::string_view(*file_bytes).substr(ref.offset, ref.length); }
 };
 
+class SnapshotReader;
+
 /// What one task adds to the snapshot of one epoch. Sections whose bytes are given at once (or made by deferred work,
 /// off the worker) go together into one file of the task; a section that was written for an earlier epoch is only
 /// referred to. Belongs to the task until `write`.
 class SnapshotBuilder {
  public:
+  /// Makes the bytes of a section; the reader reads sections that were written for earlier epochs.
+  using Make = std::function<Result<std::string>(SnapshotReader&)>;
+
   SnapshotBuilder(Epoch epoch, KeyGroupRange groups) : epoch_(epoch), groups_(groups) {}
   Epoch epoch() const { return epoch_; }
 
@@ -51,6 +56,8 @@ class SnapshotBuilder {
   void add_existing(SectionRef ref);
   /// A section in a file of its own, so that later epochs can refer to it without keeping others alive.
   void add_own_file(std::string name, int32_t version, std::function<Result<std::string>()> make);
+  /// The same, made from sections of earlier epochs: they must still be referred to by the newest complete snapshot.
+  void add_merged(std::string name, int32_t version, Make make);
 
   /// Writes the files and returns every section, existing ones included. Runs on the executor. A file is written, synced
   /// and named `e<epoch>-<content hash>`; the folder is synced once at the end. An error leaves only files that nothing
@@ -60,10 +67,11 @@ class SnapshotBuilder {
  private:
   struct Pending {
     SectionRef ref;
-    std::function<Result<std::string>()> make;
+    Make make;
     bool own_file = false;
   };
-  SectionRef start(std::string name, int32_t version) const;
+  void start(std::string name, int32_t version, Make make, bool own_file);
+  std::string temporary_suffix() const;
 
   Epoch epoch_;
   KeyGroupRange groups_;

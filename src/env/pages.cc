@@ -1,0 +1,28 @@
+#include "env/pages.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+#include "base/check.h"
+
+namespace strand::env {
+
+namespace {
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kSmallPage = size_t{4} << 10;
+}  // namespace
+
+char* allocate_pages(size_t size) {
+  STRAND_CHECK(size > 0 && size % kSmallPage == 0);
+  const bool huge = size % kHugePage == 0;
+  void* pages = std::aligned_alloc(huge ? kHugePage : kSmallPage, size);
+  STRAND_CHECK(pages != nullptr);
+  // Only a hint: without it everything works, slower.
+  if (huge) static_cast<void>(madvise(pages, size, MADV_HUGEPAGE));
+  return static_cast<char*>(pages);
+}
+
+void free_pages(char* pages, size_t) { std::free(pages); }
+
+}  // namespace strand::env
