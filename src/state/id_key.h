@@ -17,7 +17,8 @@ namespace strand::state {
 ///   inline    up to 15 bytes: padded with zeros, the length in the last byte.
 ///   NULL      a last byte of its own.
 ///   long      the first 8 bytes, and the rest where `text` points.
-/// The first kind may have any bytes; the others say which they are by the last one, and `uuid` tells both apart.
+/// The first kind may have any bytes; the others say which they are by the last one, and `uuid` tells both
+/// apart.
 struct IdKey {
   static constexpr uint64_t kNullMark = uint64_t{0xFE} << 56;
   static constexpr uint64_t kLongMark = uint64_t{0xFF} << 56;
@@ -26,7 +27,7 @@ struct IdKey {
 
   uint64_t a = 0;
   uint64_t b = 0;
-  uint64_t hash = 0;  // where it lies in the table; not the engine's hash, not in files
+  uint64_t hash = 0;      // where it lies in the table; not the engine's hash, not in files
   std::string_view text;  // of a long key
   bool uuid = false;
 
@@ -48,8 +49,8 @@ inline uint64_t hash_id(uint64_t a, uint64_t b) {
   return (folded ^ (folded >> 29)) * 0xBF58476D1CE4E5B9ull + a;
 }
 
-/// Expiry and key group in 64 bits: 49 bits of milliseconds around 1970, which hold the years -6900 to 10800, then 15
-/// bits of key group. Instants outside are moved to the ends; the upper end is "never".
+/// Expiry and key group in 64 bits: 49 bits of milliseconds around 1970, which hold the years -6900 to 10800,
+/// then 15 bits of key group. Instants outside are moved to the ends; the upper end is "never".
 struct IdMeta {
   static constexpr int64_t kSpan = int64_t{1} << 48;
 
@@ -57,9 +58,11 @@ struct IdMeta {
     return (static_cast<uint64_t>(clamp(expiry) + kSpan) << 15) | group;
   }
   static int64_t clamp(EventTime t) { return std::clamp(t.millis, -kSpan, kSpan - 1); }
-  /// Exactly when `expiry <= judge`, the key is not there any more; "never" does not come before the end of time.
+  /// Exactly when `expiry <= judge`, the key is not there any more; "never" does not come before the end of
+  /// time.
   static bool expired(uint64_t meta, EventTime judge) {
-    return judge.millis > -kSpan && static_cast<int64_t>(meta >> 15) <= std::min(judge.millis, kSpan - 2) + kSpan;
+    return judge.millis > -kSpan &&
+           static_cast<int64_t>(meta >> 15) <= std::min(judge.millis, kSpan - 2) + kSpan;
   }
   static uint16_t group(uint64_t meta) { return static_cast<uint16_t>(meta & 0x7FFF); }
   static EventTime expiry(uint64_t meta) {

@@ -88,7 +88,8 @@ std::string encode_ids(const std::vector<std::shared_ptr<const IdLog>>& logs) {
   return out;
 }
 
-Result<IdSectionHead> decode_ids(std::string_view bytes, const std::function<void(const IdKey&, uint64_t)>& f) {
+Result<IdSectionHead> decode_ids(std::string_view bytes,
+                                 const std::function<void(const IdKey&, uint64_t)>& f) {
   ByteReader in(bytes);
   IdSectionHead head;
   STRAND_TRY(head.latest.millis, in.get<int64_t>());

@@ -59,8 +59,8 @@ class IdLog {
   uint64_t latest_ = 0;
 };
 
-/// Format 1 of a section: latest expiry (i64), UUIDs (u64), others (u64); per UUID its 16 bytes and meta (u64); per other
-/// key meta (u64), length (u32, all ones for NULL), bytes.
+/// Format 1 of a section: latest expiry (i64), UUIDs (u64), others (u64); per UUID its 16 bytes and meta
+/// (u64); per other key meta (u64), length (u32, all ones for NULL), bytes.
 inline constexpr int32_t kIdSectionVersion = 1;
 std::string encode_ids(const std::vector<std::shared_ptr<const IdLog>>& logs);
 
@@ -70,6 +70,7 @@ struct IdSectionHead {
   uint64_t others = 0;
 };
 /// Calls f(key, meta) for each key of a section. Error: kCheckpointUnreadable.
-Result<IdSectionHead> decode_ids(std::string_view bytes, const std::function<void(const IdKey&, uint64_t)>& f);
+Result<IdSectionHead> decode_ids(std::string_view bytes,
+                                 const std::function<void(const IdKey&, uint64_t)>& f);
 
 }  // namespace strand::state

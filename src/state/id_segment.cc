@@ -12,16 +12,16 @@ namespace {
 //   kBig, and the index of a text with memory of its own, whose length stands in front of it.
 constexpr uint64_t kBig = uint64_t{1} << 55;
 constexpr size_t kPagedMax = size_t{4} << 10;
-constexpr double kCrowded = 0.88;
 }  // namespace
 
-IdSegment::IdSegment(PagePool& pool, uint32_t pages)
+IdSegment::IdSegment(PagePool& pool, uint32_t pages, double crowded_at)
     : pool_(pool),
       blocks_(uint64_t{pages} * kBlocksPerPage),
-      limit_(static_cast<uint32_t>(kCrowded * pages * kSlotsPerPage)) {
+      limit_(static_cast<uint32_t>(crowded_at * pages * kSlotsPerPage)) {
   for (uint32_t i = 0; i < pages; ++i) {
     char* page = pool_.take();
-    for (uint32_t block = 0; block < kBlocksPerPage; ++block) std::memset(page + block * sizeof(Block), 0, 16);
+    for (uint32_t block = 0; block < kBlocksPerPage; ++block)
+      std::memset(page + block * sizeof(Block), 0, 16);
     pages_.push_back(page);
   }
 }
@@ -31,38 +31,22 @@ IdSegment::~IdSegment() {
   for (char* page : text_pages_) pool_.give(page);
 }
 
-bool IdSegment::put(const IdKey& key, uint64_t meta, EventTime judge) {
+bool IdSegment::put(const IdKey& key, uint64_t meta, EventTime judge, bool extend) {
   const uint8_t wanted = tag(key);
   uint32_t at = position(key.hash);
-  Slot* reusable = nullptr;
-  uint8_t* reusable_tag = nullptr;
-  for (uint64_t tried = 0; tried < blocks_; ++tried) {
+  while (true) {
     Block& block = block_at(at);
     for (uint32_t same = match(block, wanted); same != 0; same &= same - 1) {
       Slot& slot = block.slots[std::countr_zero(same)];
       if (!equals(slot, key)) continue;
       const bool fresh = IdMeta::expired(slot.meta, judge);
-      if (fresh || (meta >> 15) > (slot.meta >> 15)) slot.meta = meta;
+      if (fresh || (extend && (meta >> 15) > (slot.meta >> 15))) slot.meta = meta;
       return fresh;
     }
-    if (const uint32_t empty = match(block, 0); empty != 0) {
-      if (reusable == nullptr) {
-        fill(block, static_cast<uint32_t>(std::countr_zero(empty)), key, meta);
-        ++used_;
-        return true;
-      }
-      break;
-    }
-    for (uint32_t s = 0; s < kSlots && reusable == nullptr && !key.is_long(); ++s) {
-      if (!IdMeta::expired(block.slots[s].meta, judge)) continue;
-      reusable = &block.slots[s];
-      reusable_tag = &block.tags[s];
-    }
-    at = at + 1 == blocks_ ? 0 : at + 1;
+    if (block.passed == 0) break;
+    at = after(at);
   }
-  STRAND_CHECK(reusable != nullptr);
-  *reusable = {key.a, key.b, meta};
-  *reusable_tag = wanted;
+  add(key, meta);
   return true;
 }
 
@@ -75,7 +59,8 @@ void IdSegment::add(const IdKey& key, uint64_t meta) {
       ++used_;
       return;
     }
-    at = at + 1 == blocks_ ? 0 : at + 1;
+    block.passed = 1;
+    at = after(at);
   }
 }
 
@@ -83,9 +68,45 @@ uint32_t IdSegment::live(EventTime judge) const {
   uint32_t n = 0;
   for (uint32_t i = 0; i < blocks_; ++i) {
     const Block& block = block_at(i);
-    for (uint32_t s = 0; s < kSlots && block.tags[s] != 0; ++s) n += IdMeta::expired(block.slots[s].meta, judge) ? 0 : 1;
+    for (uint32_t s = 0; s < kSlots; ++s)
+      n += block.tags[s] != 0 && !IdMeta::expired(block.slots[s].meta, judge) ? 1 : 0;
   }
   return n;
+}
+
+void IdSegment::purge(EventTime judge) {
+  for (uint32_t i = 0; i < blocks_; ++i) {
+    Block& block = block_at(i);
+    block.was_passed = block.passed;
+    block.passed = 0;
+    for (uint32_t s = 0; s < kSlots; ++s) {
+      if (block.tags[s] == 0 || !IdMeta::expired(block.slots[s].meta, judge)) continue;
+      block.tags[s] = 0;
+      --used_;
+    }
+  }
+  for (uint32_t i = 0; i < blocks_; ++i) {
+    if (block_at(i == 0 ? static_cast<uint32_t>(blocks_) - 1 : i - 1).was_passed == 0) continue;
+    for (uint32_t s = 0; s < kSlots; ++s) {
+      if (block_at(i).tags[s] != 0) move_nearer(i, s);
+    }
+  }
+}
+
+/// Moves a key to the first block from its own on that has room, and marks the blocks that it passes.
+void IdSegment::move_nearer(uint32_t from, uint32_t s) {
+  Block& old = block_at(from);
+  for (uint32_t at = position(hash_id(old.slots[s].a, old.slots[s].b)); at != from; at = after(at)) {
+    Block& block = block_at(at);
+    if (const uint32_t empty = match(block, 0); empty != 0) {
+      const auto to = static_cast<uint32_t>(std::countr_zero(empty));
+      block.tags[to] = old.tags[s];
+      block.slots[to] = old.slots[s];
+      old.tags[s] = 0;
+      return;
+    }
+    block.passed = 1;
+  }
 }
 
 bool IdSegment::equals(const Slot& slot, const IdKey& key) const {

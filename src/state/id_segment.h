@@ -17,10 +17,11 @@
 
 namespace strand::state {
 
-/// An open-addressing table of keys over pages of a pool. A block is four cache lines: one byte of tag for each of its ten
-/// slots, then the slots. A key lies in its block, or in the next one that was not full; a block that is not full ends the
-/// search. Nothing is ever taken out of a block, so that this stays true: expired keys are overwritten in place when a
-/// block is full, and otherwise left behind when the segment is rebuilt. Belongs to its table.
+/// An open-addressing table of keys over pages of a pool. A block is four cache lines: one byte of tag for
+/// each of its ten slots, then the slots. A key lies in its block, or in the next one that was not full; a
+/// block that is not full ends the search. Nothing is ever taken out of a block, so that this stays true:
+/// expired keys are overwritten in place when a block is full, and otherwise left behind when the segment is
+/// rebuilt. Belongs to its table.
 class IdSegment {
  public:
   static constexpr uint32_t kSlots = 10;
@@ -30,33 +31,38 @@ class IdSegment {
     uint64_t meta;
   };
   struct alignas(64) Block {
-    uint8_t tags[16];  // 0: empty
+    uint8_t tags[kSlots];  // 0: empty
+    uint8_t passed;        // keys of this block or of earlier ones lie behind it
+    uint8_t was_passed;    // during a purge
+    uint8_t unused[4];
     Slot slots[kSlots];
   };
   static_assert(sizeof(Block) == 256);
   static constexpr uint32_t kBlocksPerPage = PagePool::kPageBytes / sizeof(Block);
   static constexpr uint32_t kSlotsPerPage = kBlocksPerPage * kSlots;
 
-  IdSegment(PagePool& pool, uint32_t pages);
+  /// `crowded_at`: the share of slots in use from which it is crowded.
+  IdSegment(PagePool& pool, uint32_t pages, double crowded_at);
   ~IdSegment();
   IdSegment(const IdSegment&) = delete;
   IdSegment& operator=(const IdSegment&) = delete;
 
-  void prefetch(uint64_t hash) const {
-    const char* block = reinterpret_cast<const char*>(&block_at(position(hash)));
-    __builtin_prefetch(block, 1);
-  }
-  /// Fetches the slot that `put` will most likely read or write.
-  void prefetch_slot(const IdKey& key) const {
-    const Block& block = block_at(position(key.hash));
+  // Two addresses to fetch ahead. The caller fetches: a function that only prefetches counts as one without
+  // effect, and compilers leave out calls of it.
+  const void* home(uint64_t hash) const { return &block_at(position(hash)); }
+  /// What `put` will most likely read or write: the slot of a copy, an empty slot, or the next block.
+  const void* target(const IdKey& key) const {
+    const uint32_t at = position(key.hash);
+    const Block& block = block_at(at);
     const uint32_t same = match(block, tag(key));
+    if (same == 0 && block.passed != 0) return &block_at(after(at));
     const uint32_t candidates = same != 0 ? same : match(block, 0);
-    if (candidates != 0) __builtin_prefetch(&block.slots[std::countr_zero(candidates)], 1);
+    return &block.slots[candidates != 0 ? std::countr_zero(candidates) : 0];
   }
 
-  /// Whether the key was not there: absent, or expired at `judge`. It is there afterwards, with the later of both
-  /// expiries.
-  bool put(const IdKey& key, uint64_t meta, EventTime judge);
+  /// Whether the key was not there: absent, or expired at `judge`. It is there afterwards, with the later of
+  /// both expiries.
+  bool put(const IdKey& key, uint64_t meta, EventTime judge, bool extend);
   /// A key that is known to be absent.
   void add(const IdKey& key, uint64_t meta);
 
@@ -65,8 +71,11 @@ class IdSegment {
   uint32_t pages() const { return static_cast<uint32_t>(pages_.size()); }
   /// Keys that have not expired at `judge`.
   uint32_t live(EventTime judge) const;
+  /// Takes out what has expired. Not for segments with long texts, whose bytes would stay.
+  void purge(EventTime judge);
+  bool has_long_texts() const { return !text_pages_.empty() || !big_texts_.empty(); }
+  uint32_t slots() const { return pages() * kSlotsPerPage; }
   size_t big_text_bytes() const { return big_text_bytes_; }
-  size_t text_pages() const { return text_pages_.size(); }
 
   /// Calls f(key, meta) for every key, in the order of the blocks.
   template <class F>
@@ -74,7 +83,9 @@ class IdSegment {
     const auto blocks = static_cast<uint32_t>(pages_.size()) * kBlocksPerPage;
     for (uint32_t i = 0; i < blocks; ++i) {
       const Block& block = block_at(i);
-      for (uint32_t s = 0; s < kSlots && block.tags[s] != 0; ++s) f(key_of(block, s), block.slots[s].meta);
+      for (uint32_t s = 0; s < kSlots; ++s) {
+        if (block.tags[s] != 0) f(key_of(block, s), block.slots[s].meta);
+      }
     }
   }
 
@@ -82,6 +93,7 @@ class IdSegment {
   uint32_t position(uint64_t hash) const {
     return static_cast<uint32_t>(((hash & 0xFFFFFFFFull) * blocks_) >> 32);
   }
+  uint32_t after(uint32_t i) const { return i + 1 == blocks_ ? 0 : i + 1; }
   Block& block_at(uint32_t i) const {
     return reinterpret_cast<Block*>(pages_[i / kBlocksPerPage])[i % kBlocksPerPage];
   }
@@ -100,6 +112,7 @@ class IdSegment {
 #endif
   }
   bool equals(const Slot& slot, const IdKey& key) const;
+  void move_nearer(uint32_t from, uint32_t s);
   void fill(Block& block, uint32_t s, const IdKey& key, uint64_t meta);
   IdKey key_of(const Block& block, uint32_t s) const;
   std::string_view rest_of(const Slot& slot) const;

@@ -6,9 +6,9 @@
 
 namespace strand::state {
 
-/// Hands out pages of 32 KiB and takes them back. Fresh memory costs twenty times a warm page, so pages never go back to
-/// the system before the pool ends. The first pages come one by one, so that small state stays small; later ones from
-/// slabs of huge pages. Belongs to one thread; outlives whoever holds its pages.
+/// Hands out pages of 32 KiB and takes them back. Fresh memory costs twenty times a warm page, so pages never
+/// go back to the system before the pool ends. The first pages come one by one, so that small state stays
+/// small; later ones from slabs of huge pages. Belongs to one thread; outlives whoever holds its pages.
 class PagePool {
  public:
   static constexpr size_t kPageBytes = size_t{32} << 10;

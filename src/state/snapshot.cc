@@ -42,8 +42,8 @@ Status check_header(const std::string& path, std::string_view bytes) {
 }
 
 /// Writes `dir/e<epoch>-<content hash>` and returns the name.
-Result<std::string> write_file(env::FileSystem& files, const std::string& dir, Epoch epoch, std::string_view bytes,
-                               const std::string& suffix) {
+Result<std::string> write_file(env::FileSystem& files, const std::string& dir, Epoch epoch,
+                               std::string_view bytes, const std::string& suffix) {
   const std::string name = "e" + std::to_string(epoch.value) + "-" + content_hash(bytes);
   const std::string temporary = dir + "/" + name + suffix;
   STRAND_TRY(const auto file, files.create(temporary));
@@ -70,13 +70,15 @@ void SnapshotBuilder::add(std::string name, int32_t version, std::string bytes) 
   add_deferred(std::move(name), version, [owned]() -> Result<std::string> { return std::move(*owned); });
 }
 
-void SnapshotBuilder::add_deferred(std::string name, int32_t version, std::function<Result<std::string>()> make) {
+void SnapshotBuilder::add_deferred(std::string name, int32_t version,
+                                   std::function<Result<std::string>()> make) {
   start(std::move(name), version, [make = std::move(make)](SnapshotReader&) { return make(); }, false);
 }
 
 void SnapshotBuilder::add_existing(SectionRef ref) { existing_.push_back(std::move(ref)); }
 
-void SnapshotBuilder::add_own_file(std::string name, int32_t version, std::function<Result<std::string>()> make) {
+void SnapshotBuilder::add_own_file(std::string name, int32_t version,
+                                   std::function<Result<std::string>()> make) {
   start(std::move(name), version, [make = std::move(make)](SnapshotReader&) { return make(); }, true);
 }
 
@@ -84,7 +86,8 @@ void SnapshotBuilder::add_merged(std::string name, int32_t version, Make make) {
   start(std::move(name), version, std::move(make), true);
 }
 
-// Tasks write into one folder at the same time and two may write equal bytes: a temporary name is a task's own.
+// Tasks write into one folder at the same time and two may write equal bytes: a temporary name is a task's
+// own.
 std::string SnapshotBuilder::temporary_suffix() const {
   std::string who = std::to_string(groups_.first);
   for (const Pending& pending : pending_) who += "/" + pending.ref.operator_id;
@@ -138,14 +141,16 @@ Result<Section> SnapshotReader::read(const SectionRef& ref) {
     cache_.emplace_back(ref.file, bytes);
   }
   if (ref.offset > bytes->size() || ref.length > bytes->size() - ref.offset) {
-    return unreadable(path, "expected " + std::to_string(ref.offset + ref.length) + " bytes for section '" + ref.name +
-                                "' of operator " + ref.operator_id + ", found " + std::to_string(bytes->size()));
+    return unreadable(path, "expected " + std::to_string(ref.offset + ref.length) + " bytes for section '" +
+                                ref.name + "' of operator " + ref.operator_id + ", found " +
+                                std::to_string(bytes->size()));
   }
   Section section{ref, bytes};
   const uint64_t checksum = hash64(section.bytes());
   if (checksum != ref.checksum) {
-    return unreadable(path, "expected checksum " + std::to_string(ref.checksum) + " for section '" + ref.name +
-                                "' of operator " + ref.operator_id + ", found " + std::to_string(checksum));
+    return unreadable(path, "expected checksum " + std::to_string(ref.checksum) + " for section '" +
+                                ref.name + "' of operator " + ref.operator_id + ", found " +
+                                std::to_string(checksum));
   }
   return section;
 }

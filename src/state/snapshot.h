@@ -16,7 +16,7 @@ namespace strand::state {
 /// Where a section lies: a byte range of an immutable file in the snapshot store, with its checksum.
 struct SectionRef {
   std::string operator_id;
-  std::string name;  // the operator's own: "ids", "windows"
+  std::string name;     // the operator's own: "ids", "windows"
   int32_t version = 1;  // the operator's format of this section
   KeyGroupRange groups{0, 127};
   std::string file;  // `e<epoch>-<content hash>`
@@ -35,9 +35,9 @@ struct Section {
 
 class SnapshotReader;
 
-/// What one task adds to the snapshot of one epoch. Sections whose bytes are given at once (or made by deferred work,
-/// off the worker) go together into one file of the task; a section that was written for an earlier epoch is only
-/// referred to. Belongs to the task until `write`.
+/// What one task adds to the snapshot of one epoch. Sections whose bytes are given at once (or made by
+/// deferred work, off the worker) go together into one file of the task; a section that was written for an
+/// earlier epoch is only referred to. Belongs to the task until `write`.
 class SnapshotBuilder {
  public:
   /// Makes the bytes of a section; the reader reads sections that were written for earlier epochs.
@@ -56,12 +56,13 @@ class SnapshotBuilder {
   void add_existing(SectionRef ref);
   /// A section in a file of its own, so that later epochs can refer to it without keeping others alive.
   void add_own_file(std::string name, int32_t version, std::function<Result<std::string>()> make);
-  /// The same, made from sections of earlier epochs: they must still be referred to by the newest complete snapshot.
+  /// The same, made from sections of earlier epochs: they must still be referred to by the newest complete
+  /// snapshot.
   void add_merged(std::string name, int32_t version, Make make);
 
-  /// Writes the files and returns every section, existing ones included. Runs on the executor. A file is written, synced
-  /// and named `e<epoch>-<content hash>`; the folder is synced once at the end. An error leaves only files that nothing
-  /// refers to.
+  /// Writes the files and returns every section, existing ones included. Runs on the executor. A file is
+  /// written, synced and named `e<epoch>-<content hash>`; the folder is synced once at the end. An error
+  /// leaves only files that nothing refers to.
   Result<std::vector<SectionRef>> write(env::FileSystem& files, const std::string& dir);
 
  private:

@@ -12,8 +12,8 @@
 
 namespace strand::testing {
 
-/// A file system in memory. Remembers what was synced, so that a test can ask, and can be told to fail one call.
-/// Belongs to one thread.
+/// A file system in memory. Remembers what was synced, so that a test can ask, and can be told to fail one
+/// call. Belongs to one thread.
 class MemoryFileSystem : public env::FileSystem {
  public:
   struct File {
@@ -77,7 +77,8 @@ class MemoryFileSystem : public env::FileSystem {
   Result<std::vector<env::FileInfo>> list(const std::string& dir) override {
     std::vector<env::FileInfo> all;
     for (const auto& [path, file] : files_) {
-      if (path.starts_with(dir + "/")) all.push_back({path.substr(dir.size() + 1), file->bytes.size(), false});
+      if (path.starts_with(dir + "/"))
+        all.push_back({path.substr(dir.size() + 1), file->bytes.size(), false});
     }
     return all;
   }
@@ -127,7 +128,9 @@ class MemoryFileSystem : public env::FileSystem {
   Status may(const std::string& call) const {
     return call == failing_ ? Status(ErrorCode::kIo, call + " failed, as the test wants") : Status();
   }
-  static Status missing(const std::string& path) { return Status(ErrorCode::kFileNotFound, path + ": not there"); }
+  static Status missing(const std::string& path) {
+    return Status(ErrorCode::kFileNotFound, path + ": not there");
+  }
   void changed(const std::string& path) { synced_dirs_.erase(path.substr(0, path.rfind('/'))); }
 
   std::map<std::string, std::shared_ptr<File>> files_;
