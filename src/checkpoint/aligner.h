@@ -5,15 +5,16 @@
 #include <optional>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/check.h"
+#include "base/ids.h"
 
 namespace strand::checkpoint {
 
-/// Aligned barriers of a task with several input channels: from the first barrier of an epoch until the last, channels
-/// that have delivered theirs are held back, so that the snapshot holds exactly what lies before the barriers.
-/// A channel that has ended counts as having delivered. Barriers of an aborted epoch are overtaken by those of a later
-/// one: alignment then starts over for the later. Belongs to its task.
+/// Aligned barriers of a task with several input channels: from the first barrier of an epoch until the last,
+/// channels that have delivered theirs are held back, so that the snapshot holds exactly what lies before the
+/// barriers. A channel that has ended counts as having delivered. Barriers of an aborted epoch are overtaken
+/// by those of a later one: alignment then starts over for the later. Barriers of an epoch that is over here
+/// are ignored. Belongs to its task. A crash forgets it: barriers under way die with the attempt.
 class Aligner {
  public:
   explicit Aligner(size_t channels);
@@ -26,6 +27,9 @@ class Aligner {
   bool blocked(size_t channel) const { return blocked_[channel]; }
   /// The epoch being aligned.
   std::optional<Epoch> aligning() const { return aligning_; }
+  /// The coordinator has given the epoch up: channels held back for it flow again, and what still comes of it
+  /// is ignored.
+  void on_abort(Epoch epoch);
   /// The task has taken its snapshot: all channels flow again.
   void release();
 
@@ -34,6 +38,7 @@ class Aligner {
   std::vector<bool> blocked_;
   std::vector<bool> ended_;
   std::optional<Epoch> aligning_;
+  Epoch over_{0};  // this epoch and all before are over here
 };
 
 }  // namespace strand::checkpoint

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -14,6 +15,8 @@
 namespace strand::checkpoint {
 
 enum class SnapshotKind : uint8_t { kCheckpoint, kSavepoint };
+/// `checkpoint`, `savepoint`.
+std::string_view kind_name(SnapshotKind kind);
 
 /// What one subtask of one operator contributed.
 struct FloorPart {
@@ -31,8 +34,8 @@ struct OperatorPart {
 /// What a task sends when its snapshot is durable: operator id -> part.
 using TaskParts = std::map<std::string, OperatorPart>;
 
-/// A complete snapshot of a job. Written atomically after every file it names is durable. Watermarks, idle marks and end
-/// marks are not in it (replay.md T7).
+/// A complete snapshot of a job. Written atomically after every file it names is durable. Watermarks, idle
+/// marks and end marks are not in it (replay.md T7).
 struct Manifest {
   static constexpr int kFormat = 1;
 
@@ -41,7 +44,7 @@ struct Manifest {
   Epoch epoch;
   Generation generation;
   Attempt attempt;
-  WallTime taken;      // barrier
+  WallTime taken;  // barrier
   WallTime completed;
   bool drained = false;  // stop with drain: event time had ended
   int32_t parallelism = 1;
@@ -54,8 +57,9 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-/// JSON, with a checksum of its own as the last field. Reading refuses a damaged text with kCheckpointUnreadable and a
-/// higher format with kNewerFormat.
+/// JSON, with a checksum of its own as the last field; texts that are not UTF-8 (names of shards can be
+/// anything) survive. Reading refuses a damaged text with kCheckpointUnreadable and a higher format with
+/// kNewerFormat. Later formats keep `format` as the first field and the checksum as the last.
 std::string to_json(const Manifest& manifest);
 Result<Manifest> manifest_from_json(std::string_view text);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,45 +22,71 @@ struct SnapshotInfo {
   SnapshotKind kind = SnapshotKind::kCheckpoint;
   WallTime taken;
   bool is_void = false;  // a later attempt restored an older epoch (E2)
+  Status
+      unreadable;  // not ok: the manifest is damaged or of a newer format; kind and taken are then not known
 };
 
 /// The checkpoint folder of one job:
 ///
-///   epoch                highest epoch ever used (E1), replaced atomically before barrier n is injected
-///   attempts/g<g>-a<a>   one record a restore (E2), durable before the attempt writes anything
-///   manifests/m<epoch>   complete snapshots
-///   files/e<epoch>-<hash>   state
+///   epoch                     highest epoch ever used (E1), replaced atomically before barrier n is injected
+///   attempts/g<g>-a<a>        one record a restore (E2), durable before the attempt writes anything
+///   manifests/m<epoch>-g<g>-a<a>   complete snapshots; the name alone tells whether one is void, also when
+///   it is damaged files/e<epoch>-<hash>     state
 ///
-/// All calls do I/O and block: they run on the executor or before the job starts. One process at a time (the job's lock
-/// sees to that). After a crash or power loss at any instant, `open` finds a state from which a restore is right.
+/// and in the savepoint folder, which jobs may share and users may move and delete from:
+///
+///   savepoint-<job>-e<epoch>-g<g>-a<a>-<hash>/{manifest,e<epoch>-<hash>...}   self-contained
+///
+/// A savepoint also has a manifest in `manifests`, so that nothing the job needs depends on a folder that
+/// users own.
+///
+/// All calls do I/O and block: they run one at a time, on one lane of the executor or before the job starts.
+/// One process at a time (the job's lock sees to that). After a crash or power loss at any instant, `open`
+/// finds a state from which a restore is right; what `open` has seen is durable, also where its writer died
+/// before it had synced it.
 class Store {
  public:
-  /// Reads what is there; creates the folders. Unfinished files of a crashed attempt stay until `collect_garbage`.
-  static Result<Store> open(env::FileSystem& files, const std::string& dir, const std::string& savepoint_dir);
+  /// Reads what is there; creates the folders. Unfinished files of a crashed attempt stay until
+  /// `collect_garbage`. kCheckpointUnreadable, with the file, if the epoch or a record of an attempt is
+  /// damaged: without them no restore is known to be right.
+  static Result<Store> open(env::FileSystem& files, const std::string& dir, const std::string& savepoint_dir,
+                            const std::string& job);
 
-  /// Epochs (E1).
+  /// Epochs (E1). At least every number that has left a trace here or in the savepoint folder.
   Epoch highest_used() const { return highest_used_; }
+  /// Requires epoch > highest_used(). After an error the number counts as used: go on with a higher one.
   Status record_used(Epoch epoch);
 
   /// Attempts (E2), oldest first.
   const std::vector<AttemptRecord>& attempts() const { return attempts_; }
+  /// Adds a record, which must be later than all others, or replaces the one of the same generation and
+  /// attempt (the mark "swept"). Raises the highest used epoch to what the record names.
   Status record_attempt(const AttemptRecord& record);
 
-  /// Newest first, void ones included and marked.
+  /// Newest first, void and damaged ones included and marked.
   Result<std::vector<SnapshotInfo>> list() const;
-  /// The newest that is not void; nothing if there is none.
+  /// The newest that is not void; nothing if there is none. If that one cannot be read: its error, which
+  /// offers an older one, because going back further is for people to decide.
   Result<std::optional<SnapshotInfo>> latest() const;
-  /// Reads and verifies a manifest. kVoidSnapshot if it is void, kCheckpointUnreadable if damaged.
+  /// Reads and verifies a manifest; `path` may also be the folder of a savepoint. kVoidSnapshot if it is
+  /// void, kCheckpointUnreadable if damaged, kStateMismatch if it is of another job.
   Result<Manifest> load(const std::string& path) const;
-  /// Reads every file a manifest names and verifies lengths and checksums.
-  Status verify(const Manifest& manifest) const;
+  /// Reads every file that the manifest at `path` names and verifies lengths and checksums.
+  Status verify(const Manifest& manifest, const std::string& path) const;
+  /// Makes the snapshot at `path` one of this folder: copies its manifest and files unless they are here.
+  /// Needed before a restore from a savepoint, whose files later checkpoints may refer to and whose folder
+  /// may go away. Returns the path of the manifest here.
+  Result<std::string> adopt(const std::string& path);
 
-  /// Writes m<epoch> (or, for a savepoint, into the savepoint folder with copies of its files, self-contained). Returns
-  /// its path.
+  /// Writes the manifest of a snapshot whose files are durable in `files_dir`, for a savepoint after its
+  /// self-contained copy. Returns the path to show: the manifest, or the savepoint's folder. After an error
+  /// the snapshot may be there.
   Result<std::string> complete(const Manifest& manifest);
-  /// Removes manifests beyond the newest `retain` checkpoints that no attempt with an open sweep needs, then every state
-  /// file of an epoch <= `newest` that no manifest names.
-  Status collect_garbage(int retain, Epoch newest);
+  /// Removes void manifests and those beyond the newest `retain` (>= 1) readable ones, except those that an
+  /// attempt with an open sweep restored; then every state file of an epoch <= `newest` (the last complete
+  /// one) that neither a manifest left nor `in_use` (parts held in memory only: of tasks that have finished)
+  /// names; and unfinished savepoints. Removes no state file while a manifest that must stay cannot be read.
+  Status collect_garbage(int retain, Epoch newest, const std::vector<TaskParts>& in_use = {});
 
   std::string files_dir() const { return dir_ + "/files"; }
   /// Where the state files of the snapshot with this manifest lie: `<dir>/files` for `<dir>/manifests/m7` and for the
@@ -68,16 +95,38 @@ class Store {
   env::FileSystem& files() const { return *files_; }
 
  private:
-  Store(env::FileSystem& files, std::string dir, std::string savepoint_dir)
-      : files_(&files), dir_(std::move(dir)), savepoint_dir_(std::move(savepoint_dir)) {}
+  Store(env::FileSystem& files, std::string dir, std::string savepoint_dir, std::string job)
+      : files_(&files),
+        dir_(std::move(dir)),
+        savepoint_dir_(std::move(savepoint_dir)),
+        job_(std::move(job)) {}
+
+  Status read_epoch();
+  Status read_attempts();
+  Status raise_highest();
+  Status write_epoch(Epoch epoch);
+  Result<std::vector<SnapshotInfo>> list_own() const;
+  Result<std::vector<SnapshotInfo>> list_savepoints() const;
+  Result<SnapshotInfo> look_at(const std::string& path, SnapshotInfo named) const;
+  Result<Manifest> read(const std::string& path) const;
+  Result<std::string> write_manifest(const Manifest& manifest) const;
+  Status offer_older(Status status, Epoch than) const;
+  Status copy_files(const Manifest& manifest, const std::string& from, const std::string& to) const;
+  Result<std::vector<SnapshotInfo>> remove_manifests(int retain, Epoch newest);
+  Status remove_files(const std::set<std::string>& needed, Epoch newest);
+  Status remove_unfinished_savepoints(Epoch newest);
+
   env::FileSystem* files_;
   std::string dir_;
   std::string savepoint_dir_;
+  std::string job_;
   Epoch highest_used_{0};
+  std::optional<Epoch> recorded_;  // the content of the file `epoch`
   std::vector<AttemptRecord> attempts_;
 };
 
-/// Whether a snapshot is void by E2: an attempt later than (generation, attempt) restored an epoch below `epoch`.
+/// Whether a snapshot is void by E2: an attempt later than (generation, attempt) restored an epoch below
+/// `epoch`, or started anew.
 bool is_void(Epoch epoch, Generation generation, Attempt attempt, const std::vector<AttemptRecord>& attempts);
 
 }  // namespace strand::checkpoint
