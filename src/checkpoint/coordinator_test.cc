@@ -425,7 +425,7 @@ class EveryHistory {
 };
 
 TEST(CoordinatorEveryHistory, OneUnderWayNumbersOnceAndCommittedOnlyWhenComplete) {
-  EveryHistory every(/*depth=*/10);
+  EveryHistory every(/*depth=*/9);
   every.run();
   EXPECT_GT(every.events(), 1'000'000);
   EXPECT_GT(every.commits(), 1'000);

@@ -131,7 +131,8 @@ Result<std::optional<SnapshotInfo>> Store::latest() const {
 
 Status Store::offer_older(Status status, Epoch than) const {
   const Result<std::vector<SnapshotInfo>> snapshots = list();
-  std::string hint = status.hint().empty() ? "" : status.hint() + "; or ";
+  // A newer format has a way out of its own; what else the hint says is said better here.
+  const std::string hint = status.code() == ErrorCode::kNewerFormat ? status.hint() + "; or " : "";
   if (snapshots.ok()) {
     for (const SnapshotInfo& older : *snapshots) {
       if (older.epoch >= than || older.is_void || !older.unreadable.ok()) continue;
@@ -183,26 +184,14 @@ std::map<std::string, std::vector<state::SectionRef>> by_file(const Manifest& ma
   return sections;
 }
 
-Result<std::string> read_verified(env::FileSystem& files, const std::string& path,
-                                  const std::vector<state::SectionRef>& sections) {
-  Result<std::string> bytes = env::read_all(files, path);
-  if (!bytes.ok()) {
-    if (bytes.status().code() != ErrorCode::kFileNotFound) return bytes;
-    return Status(ErrorCode::kCheckpointUnreadable, "expected a state file, found none").at(path);
-  }
+/// The whole file, after every section in it was verified.
+Result<std::shared_ptr<const std::string>> read_verified(env::FileSystem& files, const std::string& dir,
+                                                         const std::vector<state::SectionRef>& sections) {
+  state::SnapshotReader reader(files, dir);
+  std::shared_ptr<const std::string> bytes;
   for (const state::SectionRef& ref : sections) {
-    if (ref.offset > bytes->size() || ref.length > bytes->size() - ref.offset) {
-      return Status(ErrorCode::kCheckpointUnreadable, "expected section '" + ref.name + "' up to byte " +
-                                                          std::to_string(ref.offset + ref.length) +
-                                                          ", found a file of " +
-                                                          std::to_string(bytes->size()) + " bytes")
-          .at(path);
-    }
-    if (hash64(std::string_view(*bytes).substr(ref.offset, ref.length)) != ref.checksum) {
-      return Status(ErrorCode::kCheckpointUnreadable, "expected section '" + ref.name + "' with checksum " +
-                                                          hex16(ref.checksum) + ", found other bytes")
-          .at(path);
-    }
+    STRAND_TRY(state::Section section, reader.read(ref));
+    bytes = std::move(section.file_bytes);
   }
   return bytes;
 }
@@ -211,10 +200,9 @@ Result<std::string> read_verified(env::FileSystem& files, const std::string& pat
 
 Status Store::verify(const Manifest& manifest, const std::string& path) const {
   for (const auto& [file, sections] : by_file(manifest)) {
-    Result<std::string> bytes = read_verified(*files_, files_dir_of(path) + "/" + file, sections);
+    const auto bytes = read_verified(*files_, files_dir_of(path), sections);
     if (bytes.ok()) continue;
-    return is_damage(bytes.status()) ? offer_older(std::move(bytes).status(), manifest.epoch)
-                                     : std::move(bytes).status();
+    return is_damage(bytes.status()) ? offer_older(bytes.status(), manifest.epoch) : bytes.status();
   }
   return {};
 }
@@ -223,10 +211,10 @@ Status Store::verify(const Manifest& manifest, const std::string& path) const {
 
 Status Store::copy_files(const Manifest& manifest, const std::string& from, const std::string& to) const {
   for (const auto& [file, sections] : by_file(manifest)) {
-    STRAND_TRY(const std::string bytes, read_verified(*files_, from + "/" + file, sections));
+    STRAND_TRY(const auto bytes, read_verified(*files_, from, sections));
     const std::string temporary = to + "/" + file + std::string(env::kTemporarySuffix);
     STRAND_TRY(const std::unique_ptr<env::WriteFile> out, files_->create(temporary));
-    STRAND_OK(out->append(bytes));
+    STRAND_OK(out->append(*bytes));
     STRAND_OK(out->sync());
     STRAND_OK(out->close());
     STRAND_OK(files_->rename(temporary, to + "/" + file));

@@ -89,8 +89,8 @@ class Store {
   Status collect_garbage(int retain, Epoch newest, const std::vector<TaskParts>& in_use = {});
 
   std::string files_dir() const { return dir_ + "/files"; }
-  /// Where the state files of the snapshot with this manifest lie: `<dir>/files` for `<dir>/manifests/m7` and for the
-  /// self-contained savepoint `<dir>/manifest`.
+  /// Where the state files of the snapshot with this manifest lie: `<dir>/files` for `<dir>/manifests/m7` and
+  /// for the self-contained savepoint `<dir>/manifest`.
   static std::string files_dir_of(const std::string& manifest_path);
   env::FileSystem& files() const { return *files_; }
 

@@ -55,7 +55,7 @@ Status JobAttempt::choose(const RestoreChoice& choice) {
   STRAND_TRY(checkpoint::Manifest manifest, store_->load(path));
   if (!report_.snapshot) {
     report_.snapshot = checkpoint::SnapshotInfo{
-        path, manifest.epoch, manifest.generation, manifest.attempt, manifest.kind, manifest.taken, false};
+        path, manifest.epoch, manifest.generation, manifest.attempt, manifest.kind, manifest.taken, false, {}};
   }
   manifest_ = std::move(manifest);
   return check_fits();
@@ -102,10 +102,14 @@ Status JobAttempt::read_sections(Restored& restored) {
 Status JobAttempt::restore(const RestoreChoice& choice) {
   now_ = context_.env.clock->now();
   STRAND_TRY(auto store,
-             checkpoint::Store::open(*context_.env.files, options_.checkpoint_dir, options_.savepoint_dir));
+             checkpoint::Store::open(*context_.env.files, options_.checkpoint_dir,
+                                                options_.savepoint_dir, options_.job));
   store_ = std::make_shared<checkpoint::Store>(std::move(store));
   context_.snapshot_dir = store_->files_dir();
   STRAND_OK(choose(choice));
+  if (manifest_) {  // later checkpoints may refer to its files, and the folder of a savepoint may go away
+    STRAND_TRY(report_.snapshot->path, store_->adopt(report_.snapshot->path));
+  }
 
   Generation newest{0};
   Attempt last{0};
