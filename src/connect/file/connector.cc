@@ -30,6 +30,22 @@ Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& table) {
   return std::unique_ptr<flow::Sink>(new FileSink(table, std::move(options), std::move(encoder)));
 }
 
+/// The connector's own options, and those of every format.
+std::vector<std::string> sink_option_names() {
+  std::vector<std::string> names = {"path", "format"};
+  for (const char* format : {"json", "csv", "raw"}) {
+    for (std::string& name : codec::format_options(format)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> source_option_names() {
+  std::vector<std::string> names = sink_option_names();
+  names.insert(names.end(),
+               {"source.monitor-interval", "source.path.regex-pattern", "strand.max-record-bytes"});
+  return names;
+}
+
 }  // namespace
 
 void add_file_connector(Registry& registry) {

@@ -7,7 +7,6 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "codec/record_decoder.h"
 
 namespace strand::connect::file {
 namespace {
@@ -90,21 +89,6 @@ Result<uint64_t> parse_bytes(std::string_view text) {
   if (unit == "g" || unit == "gb" || unit == "gib") shift = 30;
   if (shift < 0 || number > (UINT64_MAX >> shift)) return bad();
   return number << shift;
-}
-
-std::vector<std::string> sink_option_names() {
-  std::vector<std::string> names = {"path", "format"};
-  for (const char* format : {"json", "csv", "raw"}) {
-    for (std::string& name : codec::format_options(format)) names.push_back(std::move(name));
-  }
-  return names;
-}
-
-std::vector<std::string> source_option_names() {
-  std::vector<std::string> names = sink_option_names();
-  names.insert(names.end(),
-               {"source.monitor-interval", "source.path.regex-pattern", "strand.max-record-bytes"});
-  return names;
 }
 
 Result<FileOptions> read_options(const TableContext& table) {

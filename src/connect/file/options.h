@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/ids.h"
 #include "base/status.h"
@@ -23,10 +22,6 @@ struct FileOptions {
 
 /// Reads them. kBadOption; kUnknownConnector for a format that is not known.
 Result<FileOptions> read_options(const TableContext& table);
-
-/// What tables of this connector may say: the connector's own options, and those of every format.
-std::vector<std::string> source_option_names();
-std::vector<std::string> sink_option_names();
 
 /// `16 mb`, `64kb`, `1 GiB`, `4096`. Units are powers of 1,024, as in Flink.
 Result<uint64_t> parse_bytes(std::string_view text);
