@@ -99,6 +99,15 @@ void BatchBuilder::end_row(RowKind kind) {
   if (!only_inserts_) kinds_.push_back(static_cast<uint8_t>(kind));
 }
 
+void BatchBuilder::end_rows(int64_t n) {
+  rows_ += n;
+  if (!only_inserts_) kinds_.resize(static_cast<size_t>(rows_), static_cast<uint8_t>(RowKind::kInsert));
+}
+
+void BatchBuilder::undo_row() {
+  for (auto& builder : builders_) builder->truncate(rows_);
+}
+
 void BatchBuilder::append_row(const Batch& batch, int64_t physical_row) {
   for (size_t i = 0; i < builders_.size(); ++i) builders_[i]->append_from(batch.column(i), physical_row);
   end_row(batch.kind(physical_row));

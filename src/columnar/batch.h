@@ -81,6 +81,10 @@ class BatchBuilder {
   explicit BatchBuilder(SchemaPtr schema);
   ColumnBuilder& column(size_t i) { return *builders_[i]; }
   void end_row(RowKind kind = RowKind::kInsert);
+  /// `n` rows of kind +I at once, whose values were appended column by column.
+  void end_rows(int64_t n);
+  /// Takes back every value that was appended since the last row ended.
+  void undo_row();
   /// Row `row` of a batch of the same schema, with its kind.
   void append_row(const Batch& batch, int64_t physical_row);
   int64_t rows() const { return rows_; }

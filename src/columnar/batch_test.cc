@@ -65,7 +65,7 @@ TEST(BatchBuilder, ABuilderThatIsUsedAgainLeavesTheFirstBatchAlone) {
   EXPECT_THAT(texts(concat(batches)), ElementsAre("+I[0, 0]", "+I[1, 1]", "+I[2, 2]"));
 }
 
-TEST(ColumnBuilder, TakesBackTheLastRowsNestedOnesToo) {
+TEST(ColumnBuilder, TakesBackTheLastRowsNestedAndUnfinishedOnesToo) {
   ColumnBuilder builder(map_type(make_type(TypeKind::kString), array_type(make_type(TypeKind::kInt))));
   for (const int32_t value : {1, 2, 3}) {
     builder.child(0).append_string("k");
@@ -74,7 +74,8 @@ TEST(ColumnBuilder, TakesBackTheLastRowsNestedOnesToo) {
     builder.close_nested();
   }
   builder.append_null();
-  builder.remove_last(3);
+  builder.child(0).append_string("unfinished");
+  builder.truncate(1);
   builder.child(0).append_string("z");
   builder.child(1).append_null();
   builder.close_nested();

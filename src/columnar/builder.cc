@@ -154,16 +154,15 @@ void ColumnBuilder::push_offset(int32_t end) {
   reinterpret_cast<int32_t*>(offsets_->mutable_data())[length_ + 1] = end;
 }
 
-void ColumnBuilder::remove_last(int64_t rows) {
+void ColumnBuilder::truncate(int64_t rows) {
   STRAND_CHECK(rows <= length_);
-  length_ -= rows;
-  if (rows == 0) return;
+  length_ = rows;
   if (type_->kind == TypeKind::kRow) {
-    for (auto& child : children_) child->remove_last(rows);
-  } else if (offsets_ != nullptr) {
-    const int32_t end = reinterpret_cast<const int32_t*>(offsets_->data())[length_];
+    for (auto& child : children_) child->truncate(rows);
+  } else if (is_string(type_->kind) || is_list(type_->kind)) {
+    const int32_t end = offsets_ == nullptr ? 0 : reinterpret_cast<const int32_t*>(offsets_->data())[rows];
     if (is_string(type_->kind)) string_bytes_ = end;
-    for (auto& child : children_) child->remove_last(child->length() - end);
+    for (auto& child : children_) child->truncate(end);
   }
 }
 

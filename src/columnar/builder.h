@@ -59,8 +59,8 @@ class ColumnBuilder {
   void close_nested();
 
   ColumnPtr finish();
-  /// Takes back the last `rows` rows.
-  void remove_last(int64_t rows);
+  /// Takes back everything behind the first `rows` rows, elements of a row that was never closed too.
+  void truncate(int64_t rows);
 
  private:
   void grow_values(int64_t rows);
