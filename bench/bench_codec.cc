@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,34 +72,42 @@ SchemaPtr some_columns(const std::vector<std::string>& names) {
   return std::make_shared<strand::columnar::Schema>(fields);
 }
 
-void report(std::string_view name, double seconds, int64_t rows, size_t bytes) {
-  fmt::print(
-      "{{\"bench\":\"codec\",\"case\":\"{}\",\"cpu\":\"{}\",\"rows\":{},\"bytes_per_record\":{:.1f},"
-      "\"million_records_per_second\":{:.2f},\"ns_per_record\":{:.1f},\"gigabytes_per_second\":{:.2f}}}\n",
-      name, strand::cpu_level() == strand::CpuLevel::kV3 ? "v3" : "portable", rows,
-      static_cast<double>(bytes) / static_cast<double>(rows), static_cast<double>(rows) / seconds / 1e6,
-      seconds * 1e9 / static_cast<double>(rows), static_cast<double>(bytes) / seconds / 1e9);
-  std::fflush(stdout);
-}
+struct Seconds {
+  double wall = 1e9;
+  double cpu = 1e9;  // of the process, which has one thread
+};
 
-/// The best of some rounds, in seconds.
+/// The best of some rounds.
 template <class F>
-double best(const F& f) {
-  double seconds = 1e9;
+Seconds best(const F& f) {
+  Seconds seconds;
   for (int round = 0; round < kRounds; ++round) {
     const auto start = std::chrono::steady_clock::now();
+    const std::clock_t cpu_start = std::clock();
     f();
-    seconds =
-        std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const double cpu = static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC;
+    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    seconds = {std::min(seconds.wall, wall), std::min(seconds.cpu, cpu)};
   }
   return seconds;
+}
+
+void report(std::string_view name, Seconds seconds, int64_t rows, size_t bytes) {
+  const auto n = static_cast<double>(rows);
+  fmt::print(
+      "{{\"bench\":\"codec\",\"case\":\"{}\",\"cpu\":\"{}\",\"rows\":{},\"bytes_per_record\":{:.1f},"
+      "\"million_records_per_second\":{:.2f},\"million_records_per_cpu_second\":{:.2f},"
+      "\"cpu_ns_per_record\":{:.1f}}}\n",
+      name, strand::cpu_level() == strand::CpuLevel::kV3 ? "v3" : "portable", rows,
+      static_cast<double>(bytes) / n, n / seconds.wall / 1e6, n / seconds.cpu / 1e6, seconds.cpu * 1e9 / n);
+  std::fflush(stdout);
 }
 
 void bench_decode(std::string_view name, std::string_view format, const SchemaPtr& read,
                   std::string_view lines, int64_t rows) {
   auto decoder = strand::codec::make_decoder(format, read, all_columns(), {});
   STRAND_CHECK(decoder.ok());
-  const double seconds = best([&] {
+  const Seconds seconds = best([&] {
     int64_t got = 0;
     size_t at = 0;
     strand::codec::DecodeOutput out(read);
@@ -126,7 +135,7 @@ void bench_encode(std::string_view name, std::string_view format, std::string_vi
   }
   std::string text;
   size_t bytes = 0;
-  const double seconds = best([&] {
+  const Seconds seconds = best([&] {
     bytes = 0;
     for (const Batch& batch : batches) {
       text.clear();

@@ -29,7 +29,7 @@ class DecodeOutput {
       : rows_(std::move(schema)), rows_max_(rows_max) {}
 
   columnar::BatchBuilder& rows() { return rows_; }
-  /// Bad records count, so that a shard full of them does not fill the memory.
+  /// Bad records count, so that a shard full of them does not fill the memory: take both.
   bool full() const { return rows_.rows() + static_cast<int64_t>(bad_.size()) >= rows_max_; }
   int64_t rows_left() const { return rows_max_ - rows_.rows() - static_cast<int64_t>(bad_.size()); }
   /// Records decoded since the last `take`, good and bad.
