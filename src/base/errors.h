@@ -55,6 +55,7 @@ enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
   X(kSinkAhead, 4009, kFailJob, "the sink holds commits that the chosen state does not know")       \
   X(kUnknownConnector, 4010, kFailJob, "a connector or format is not known")                        \
   X(kCorruptInput, 4011, kFailJob, "compressed input is damaged")                                   \
+  X(kClosedRow, 4012, kRestart, "a row that was finished was written again and refused")            \
   X(kIo, 5000, kRestart, "a file operation failed")                                                 \
   X(kDiskFull, 5001, kRestart, "the disk is full")                                                  \
   X(kCheckpointUnreadable, 5002, kFailJob, "a checkpoint is damaged or incomplete")                 \

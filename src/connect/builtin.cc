@@ -4,6 +4,7 @@
 #include "connect/line_writer.h"
 #include "connect/print/print_sink.h"
 #include "connect/registry.h"
+#include "connect/sqlite/connector.h"
 
 namespace strand::connect {
 
@@ -13,6 +14,7 @@ void add_builtin_connectors(Registry& registry) {
   file::add_file_connector(registry);
   print::add_print_connector(registry, std::make_shared<StreamLineWriter>(stdout),
                              std::make_shared<StreamLineWriter>(stderr));
+  sqlite::add_sqlite_connector(registry);
 }
 
 }  // namespace strand::connect

@@ -32,21 +32,23 @@ struct SinkStart {
   std::string job;
   int32_t subtask = 0;
   int32_t parallelism = 1;
+  int32_t max_parallelism = 128;
   Generation generation{1};
   Attempt attempt{1};
   std::optional<Epoch> restored;
   /// All restores so far, this one included, oldest first: dead values are found by them (D).
   std::vector<AttemptRecord> history;
-  /// Sections of earlier subtasks of this sink (transaction mode: rows of epochs not yet known to be
-  /// committed).
+  /// Every section of every earlier subtask of this sink, told to each new subtask (transaction mode: rows of
+  /// epochs not yet known to be committed).
   std::vector<state::Section> state;
 };
 
 /// What a sink did, for the ledger and the restore report.
 struct SinkCounts {
-  int64_t rows_in = 0;
+  int64_t rows_in = 0;       // without -U rows, which change nothing: written + refused + overtaken + pending
   int64_t written = 0;       // rows acknowledged by the store
   int64_t refused = 0;       // by the closed-row condition (W4): an alarm
+  int64_t overtaken = 0;     // because a newer generation or attempt had written the row (W2)
   int64_t flushed_keys = 0;  // visited by the flush
   int64_t flushed_removed = 0;
   int64_t flushed_rewritten = 0;
@@ -76,7 +78,8 @@ class Sink {
   virtual Result<bool> busy() = 0;
   /// A barrier has arrived. Sends everything before it on its way.
   virtual Status before_barrier() = 0;
-  /// Whether everything before the barrier is acknowledged (W5); only then does the barrier pass.
+  /// Whether everything before the barrier is acknowledged (W5); only then does the barrier pass. Errors as
+  /// for busy.
   virtual Result<bool> drained() = 0;
   /// Adds what a restore needs (transaction mode: the rows of uncommitted epochs).
   virtual Status snapshot(Epoch epoch, state::SnapshotBuilder& out) = 0;
@@ -85,6 +88,9 @@ class Sink {
   /// The input has ended and the last checkpoint is complete: closes connections. True when done.
   virtual Result<bool> close() = 0;
   virtual SinkCounts counts() const = 0;
+  /// When `busy`, `drained` or `close` must be asked again although no waker calls: background work waits for
+  /// the clock to be repeated. Asked after every call and after every wake.
+  virtual WallTime next_wakeup() const { return WallTime::never(); }
   /// Called when background work has finished, from any thread: wakes the task.
   void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
 

@@ -299,6 +299,7 @@ class TaskMaker {
       start.job = options_.job;
       start.subtask = static_cast<int32_t>(s);
       start.parallelism = stage.parallelism;
+      start.max_parallelism = options_.max_parallelism;
       start.generation = options_.generation;
       start.attempt = options_.attempt;
       start.restored = options_.restored;

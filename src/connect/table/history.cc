@@ -30,8 +30,9 @@ RestoreHistory::RestoreHistory(std::vector<AttemptRecord> records, Generation ge
 }
 
 bool RestoreHistory::dead(const flow::WriteTag& tag) const {
-  const auto later = std::upper_bound(steps_.begin(), steps_.end(), order(tag.generation, tag.attempt),
-                                      [](const auto& key, const Step& s) { return key < order(s.generation, s.attempt); });
+  const auto later =
+      std::upper_bound(steps_.begin(), steps_.end(), order(tag.generation, tag.attempt),
+                       [](const auto& key, const Step& s) { return key < order(s.generation, s.attempt); });
   return later != steps_.end() && later->lowest <= tag.epoch;
 }
 

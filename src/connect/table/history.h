@@ -16,7 +16,8 @@ class RestoreHistory {
   /// Records of later attempts than (generation, attempt) are not looked at.
   RestoreHistory(std::vector<AttemptRecord> records, Generation generation, Attempt attempt);
 
-  /// D: a later attempt restored an epoch at or below the tag's, so the value is of a past that has been undone.
+  /// D: a later attempt restored an epoch at or below the tag's, so the value is of a past that has been
+  /// undone.
   bool dead(const flow::WriteTag& tag) const;
   /// F1: the lowest epoch restored by this attempt or by one whose second sweep is not done.
   Epoch flush_from() const { return flush_from_; }

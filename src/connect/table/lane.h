@@ -12,15 +12,17 @@
 
 namespace strand::connect::table {
 
-/// Runs steps one after the other on an executor lane, one step a turn, so that sinks which share a lane take turns.
+/// Runs steps one after the other on an executor lane, one step a turn, so that sinks which share a lane take
+/// turns.
 ///
-/// A step whose error asks for a retry runs again, unchanged, after a pause that doubles (kFirstPause to kLongestPause,
-/// shortened by chance up to half so that many sinks do not come back at once), at most kRetriesMax times in a row; any
-/// other error is final and comes back from `poll`. Nothing sleeps: the owner asks `poll` again at `next_wakeup`.
-/// Pauses are measured with the steady clock. Order is kept through every failure: a later step never overtakes.
+/// A step whose error asks for a retry runs again, unchanged, after a pause that doubles (kFirstPause to
+/// kLongestPause, shortened by chance up to half so that many sinks do not come back at once), at most
+/// kRetriesMax times in a row; any other error is final and comes back from `poll`. Nothing sleeps: the owner
+/// asks `poll` again at `next_wakeup`. Pauses are measured with the steady clock. Order is kept through every
+/// failure: a later step never overtakes.
 ///
-/// `add` and `pause` may be called by steps; everything else belongs to the owner's thread. A crash of the owner is
-/// `abandon`: no further step starts and the waker is not called again.
+/// `add` and `pause` may be called by steps; everything else belongs to the owner's thread. A crash of the
+/// owner is `abandon`: no further step starts and the waker is not called again.
 class Lane : public std::enable_shared_from_this<Lane> {
  public:
   using Step = std::function<Status()>;

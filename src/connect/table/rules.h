@@ -3,8 +3,8 @@
 
 namespace strand::connect::table {
 
-/// One switch for each rule that a sink or a simulated store keeps; all on. Only tests turn one off: whoever does that in
-/// a job loses exactly what the rule is for.
+/// One switch for each rule that a sink or a simulated store keeps; all on. Only tests turn one off: whoever
+/// does that in a job loses exactly what the rule is for.
 struct Rules {
   bool w1 = true;   // values are absolute, not added
   bool w2 = true;   // a higher (generation, attempt) is not overwritten

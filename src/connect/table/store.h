@@ -1,5 +1,5 @@
-// A store whose rows show at once: what the flush protocol (replay.md) needs of it. SQLite implements it for real, the
-// simulator with delays, lost answers and requests of the dead.
+// A store whose rows show at once: what the flush protocol (replay.md) needs of it. SQLite implements it for
+// real, the simulator with delays, lost answers and requests of the dead.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ namespace strand::connect::table {
 
 using flow::WriteTag;
 
-/// One change of one row. `batch` has the columns of row_schema, or only the key's where the row loses its values.
+/// One change of one row. `batch` has the columns of row_schema, or only the key's where the row loses its
+/// values.
 struct Request {
   enum class Kind : uint8_t {
     kPut,      // W1, W2, W2s, W4
@@ -49,31 +50,34 @@ struct Tagged {
 
 struct Listing {
   std::vector<Tagged> values;
-  /// A kDelete with an epoch of the range or above has been applied: values that the writer had may be gone without a tag.
+  /// A kDelete with an epoch of the range or above has been applied: values that the writer had may be gone
+  /// without a tag.
   bool deletes = false;
 };
 
 /// One connection to a table for one subtask of a writer.
 ///
-/// `apply` is one atomic transaction: all of it or nothing is there after a crash, and what was acknowledged survives a
-/// power loss. Every request of a connection carries the conditions of its claim. Errors: kSinkUnavailable may have been
-/// applied or not, and is repeated with the same tags; everything else ends the attempt.
+/// `apply` is one atomic transaction: all of it or nothing is there after a crash, and what was acknowledged
+/// survives a power loss. Every request of a connection carries the conditions of its claim. Errors:
+/// kSinkUnavailable may have been applied or not, and is repeated with the same tags; everything else ends
+/// the attempt.
 ///
-/// A store whose calls cannot outlive them (SQLite: a call has ended before the next one begins) need not store the
-/// sequence of a tag: it lists 0 and compares without it.
+/// A store whose calls cannot outlive them (SQLite: a call has ended before the next one begins) need not
+/// store the sequence of a tag: it lists 0 and compares without it.
 ///
 /// Calls block and come from one executor lane, one at a time.
 class TableStore {
  public:
   virtual ~TableStore() = default;
-  /// Creates the table, its bookkeeping columns and index if they are not there. kSinkSchema if a column has another
-  /// type; kWriterTaken if another job holds the writer's name.
+  /// Creates the table, its bookkeeping columns and index if they are not there. kSinkSchema if a column has
+  /// another type; kWriterTaken if another job holds the writer's name.
   virtual Status open(const WriterSpec& spec) = 0;
   /// Raises the attempt row (job, g) -> a before anything is listed (W6). kFenced if it is higher already.
   virtual Status claim(const WriterClaim& claim) = 0;
   /// Checks the attempt row in the same transaction: kFenced if it is above the claim's.
   virtual Result<std::vector<Answer>> apply(const std::vector<Request>& requests) = 0;
-  /// Values of the writer whose tag epoch lies in [low, high], of all generations up to the claim's, by the tag index.
+  /// Values of the writer whose tag epoch lies in [low, high], of all generations up to the claim's, by the
+  /// tag index.
   virtual Result<Listing> list(Epoch low, Epoch high) = 0;
   virtual void close() = 0;
 };

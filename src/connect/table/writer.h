@@ -19,10 +19,10 @@ struct WriterSpec {
   std::string table;
   std::string writer;                // beside its columns: <writer>_ckpt, _gen, _attempt, _ix
   columnar::SchemaPtr table_schema;  // every column of the table
-  columnar::SchemaPtr key;           // primary key columns, in the order of the key; empty: rows are only added
-  columnar::SchemaPtr values;        // the writer's own columns
-  /// F3: a row that no writer has columns in any more is deleted. A writer that only adds columns to rows of others
-  /// leaves it.
+  columnar::SchemaPtr key;     // primary key columns, in the order of the key; empty: rows are only added
+  columnar::SchemaPtr values;  // the writer's own columns
+  /// F3: a row that no writer has columns in any more is deleted. A writer that only adds columns to rows of
+  /// others leaves it.
   bool owns_rows = true;
 };
 
@@ -33,8 +33,8 @@ columnar::SchemaPtr row_schema(const WriterSpec& spec);
 struct WriterClaim {
   Generation generation{1};
   Attempt attempt{1};
-  /// An older generation goes on writing (blue/green) and W2 decides between both. Otherwise it has stopped, and its
-  /// attempt row is closed before anything is listed.
+  /// An older generation goes on writing (blue/green) and W2 decides between both. Otherwise it has stopped,
+  /// and its attempt row is closed before anything is listed.
   bool elders_run = false;
   /// W4 applies: a row whose tag has a lower epoch is finished.
   std::optional<Epoch> closed_row;

@@ -1,0 +1,38 @@
+// Tables in SQLite: the user's, with the bookkeeping of its writers, and Strandline's own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "connect/sqlite/database.h"
+#include "connect/table/writer.h"
+
+namespace strand::connect::sqlite {
+
+/// The quoted names of a writer's part of a table.
+struct WriterNames {
+  explicit WriterNames(const table::WriterSpec& spec);
+  std::string table;
+  std::vector<std::string> key;
+  std::vector<std::string> values;
+  std::string ckpt, gen, attempt, ix;
+  std::string job_gen = "\"job_gen\"";
+  /// ckpt, gen, attempt, ix.
+  std::vector<std::string> tag() const { return {ckpt, gen, attempt, ix}; }
+};
+
+/// `a, b, c`; with `suffix` behind each.
+std::string joined(const std::vector<std::string>& parts, const std::string& separator,
+                   const std::string& suffix = "");
+
+/// Creates what is missing: the table with the columns of the job, columns that a table of the user lacks,
+/// with `tagged` the writer's bookkeeping and its index, and Strandline's own tables; and takes the writer's
+/// name for the job. kSinkSchema if the table has another key or a column that would not keep the values;
+/// kWriterTaken.
+Status prepare_schema(Database& database, const table::WriterSpec& spec, bool tagged);
+
+/// Quoted names of all columns of a table, in its order; empty if there is no such table.
+Result<std::vector<std::string>> table_columns(Database& database, const std::string& table);
+
+}  // namespace strand::connect::sqlite

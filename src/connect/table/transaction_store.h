@@ -1,0 +1,48 @@
+// A store with transactions: what the transaction protocol (replay.md, X1-X4) needs of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "connect/table/writer.h"
+
+namespace strand::connect::table {
+
+/// How far one subtask's rows are in the store.
+struct Marker {
+  int32_t subtask = 0;
+  Generation generation{0};
+  Attempt attempt{0};
+  Epoch epoch{0};
+};
+
+/// Rows of one subtask up to a marker, in their order.
+struct Commit {
+  Marker marker;
+  std::vector<BatchPtr> rows;
+};
+
+enum class CommitOutcome : uint8_t {
+  kCommitted,
+  kHad,  // X1m: the marker was not below already: an earlier answer was lost
+};
+
+/// One connection for one subtask of a sink. `commit` is one transaction of the store: rows and marker are
+/// there together or not at all, and what was acknowledged survives a power loss. kSinkUnavailable may have
+/// been applied or not. Calls block and come from one executor lane, one at a time.
+class TransactionStore {
+ public:
+  virtual ~TransactionStore() = default;
+  /// Creates what is missing. kSinkSchema, kWriterTaken.
+  virtual Status open(const WriterSpec& spec) = 0;
+  /// X3c: raises the owner row (job, sink) -> (g, a), which every commit checks. kFenced if it is higher.
+  virtual Status claim(Generation generation, Attempt attempt) = 0;
+  /// Every marker of the sink, also of subtasks that are no more (X3a).
+  virtual Result<std::vector<Marker>> markers() = 0;
+  /// X1: kFenced if the owner or the stored marker has a higher (g, a).
+  virtual Result<CommitOutcome> commit(const Commit& commit) = 0;
+  virtual void close() = 0;
+};
+
+}  // namespace strand::connect::table

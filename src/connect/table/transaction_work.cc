@@ -1,0 +1,113 @@
+#include "connect/table/transaction_work.h"
+
+#include <algorithm>
+
+namespace strand::connect::table {
+
+TransactionWork::TransactionWork(WriterSpec spec, std::unique_ptr<TransactionStore> store, const Rules& rules)
+    : spec_(std::move(spec)), schema_(row_schema(spec_)), store_(std::move(store)), rules_(rules) {}
+
+void TransactionWork::then(Lane::Step step) {
+  if (const auto lane = lane_.lock()) lane->add(std::move(step));
+}
+
+void TransactionWork::start(const flow::SinkStart& start, std::shared_ptr<Lane> lane) {
+  start_ = start;
+  lane_ = lane;
+  then([self = shared_from_this()] { return self->open(); });
+}
+
+void TransactionWork::commit(Commit commit) {
+  then([self = shared_from_this(), commit = std::move(commit)] {
+    STRAND_OK(self->send(commit));
+    const std::lock_guard lock(self->mutex_);
+    self->acknowledged_ = std::max(self->acknowledged_, commit.marker.epoch);
+    return Status();
+  });
+}
+
+void TransactionWork::close() {
+  then([self = shared_from_this()] {
+    self->store_->close();
+    const std::lock_guard lock(self->mutex_);
+    self->closed_ = true;
+    return Status();
+  });
+}
+
+bool TransactionWork::started() const {
+  const std::lock_guard lock(mutex_);
+  return started_;
+}
+
+bool TransactionWork::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+Epoch TransactionWork::acknowledged() const {
+  const std::lock_guard lock(mutex_);
+  return acknowledged_;
+}
+
+Status TransactionWork::open() {
+  STRAND_OK(store_->open(spec_));
+  if (rules_.x3c) STRAND_OK(store_->claim(start_.generation, start_.attempt));
+  STRAND_TRY(std::vector<Marker> markers, store_->markers());
+  if (!rules_.x3a) std::erase_if(markers, [&](const Marker& m) { return m.subtask >= start_.parallelism; });
+  if (rules_.x3) STRAND_OK(check_ahead(markers));
+  STRAND_OK(resend(markers));
+  then([self = shared_from_this()] {
+    const std::lock_guard lock(self->mutex_);
+    self->started_ = true;
+    return Status();
+  });
+  return Status();
+}
+
+Status TransactionWork::check_ahead(const std::vector<Marker>& markers) const {
+  const Epoch restored = start_.restored.value_or(Epoch{0});
+  for (const Marker& marker : markers) {
+    if (marker.epoch <= restored) continue;
+    const std::string from =
+        start_.restored ? "checkpoint " + std::to_string(restored.value) : "the beginning";
+    return Status(ErrorCode::kSinkAhead, "table " + spec_.table + ": expected commits up to " + from +
+                                             ", found rows of checkpoint " +
+                                             std::to_string(marker.epoch.value) +
+                                             ", which would be written twice")
+        .hint("go on from checkpoint " + std::to_string(marker.epoch.value) +
+              " or a later one (--from latest), or write to a new table");
+  }
+  return Status();
+}
+
+Status TransactionWork::resend(const std::vector<Marker>& markers) {
+  for (const state::Section& section : start_.state) {
+    STRAND_TRY(EpochRows rows, decode_epoch_rows(section.bytes(), schema_));
+    if (rows.subtask % start_.parallelism != start_.subtask) continue;
+    const auto marker = std::find_if(markers.begin(), markers.end(),
+                                     [&](const Marker& m) { return m.subtask == rows.subtask; });
+    const Epoch reached = marker == markers.end() || !rules_.x3e ? Epoch{-1} : marker->epoch;
+    resend_above(reached, std::move(rows));
+  }
+  return Status();
+}
+
+void TransactionWork::resend_above(Epoch marker, EpochRows rows) {
+  Commit commit;
+  for (auto& [epoch, batches] : rows.epochs) {
+    if (epoch <= marker || epoch > start_.restored.value_or(Epoch{0})) continue;
+    commit.marker = {rows.subtask, start_.generation, start_.attempt, epoch};
+    for (BatchPtr& batch : batches) commit.rows.push_back(std::move(batch));
+  }
+  if (commit.rows.empty()) return;
+  then([self = shared_from_this(), commit = std::move(commit)] { return self->send(commit); });
+}
+
+Status TransactionWork::send(const Commit& commit) {
+  // kHad is success: an earlier try had reached the store and its answer was lost.
+  STRAND_TRY([[maybe_unused]] const CommitOutcome outcome, store_->commit(commit));
+  return Status();
+}
+
+}  // namespace strand::connect::table
