@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "codec/csv.h"
 #include "codec/csv_schema.h"
 #include "codec/text_values.h"
@@ -12,7 +15,11 @@ namespace {
 
 class CsvEncoder : public RecordEncoder {
  public:
-  explicit CsvEncoder(CsvOptions options) : options_(std::move(options)) {}
+  explicit CsvEncoder(CsvOptions options) : options_(std::move(options)) {
+    for (const char c : {options_.delimiter, options_.quote, options_.escape, '\n', '\r', '#', ' '}) {
+      special_[static_cast<unsigned char>(c)] = true;
+    }
+  }
   Status encode(const columnar::Batch& batch, std::string& out) override {
     batch.for_each_row([&](int64_t row) {
       for (size_t i = 0; i < batch.columns().size(); ++i) {
@@ -31,6 +38,7 @@ class CsvEncoder : public RecordEncoder {
   void field(std::string_view text, std::string& out) const;
 
   CsvOptions options_;
+  std::array<bool, 256> special_ = {};
   std::string text_;
 };
 
@@ -64,9 +72,10 @@ void CsvEncoder::value(const Column& column, int64_t row, std::string& out) cons
 /// Quoted where a reader would take the plain text apart. Flink quotes more (every text with a blank, say),
 /// which reads back the same.
 void CsvEncoder::field(std::string_view text, std::string& out) const {
-  const std::string special = {options_.delimiter, options_.quote, '\n', '\r', '#', ' '};
-  if (options_.quote == '\0' || text.find_first_of(special) == std::string_view::npos)
-    return void(out.append(text));
+  const bool plain = options_.quote == '\0' || std::none_of(text.begin(), text.end(), [&](char c) {
+                       return special_[static_cast<unsigned char>(c)];
+                     });
+  if (plain) return void(out.append(text));
   out.push_back(options_.quote);
   for (const char c : text) {
     if (c == options_.quote || (c == options_.escape && c != '\0')) out.push_back(c);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "codec/swar.h"
 #include "columnar/print.h"
 
 namespace strand::codec {
@@ -97,6 +98,12 @@ void append_json_string(std::string_view text, std::string& out) {
   out.push_back('"');
   size_t from = 0;
   for (size_t i = 0; i < text.size(); ++i) {
+    if (text.size() - i >= 8) {
+      const uint64_t word = load8(text.data() + i);
+      const uint64_t found = find_byte(word, '"') | find_byte(word, '\\') | find_control(word);
+      i += found == 0 ? 7 : static_cast<size_t>(first_byte(found));
+      if (found == 0) continue;
+    }
     if (!kSpecial[static_cast<unsigned char>(text[i])]) continue;
     out.append(text, from, i - from);
     append_escaped(text[i], out);
@@ -131,7 +138,7 @@ void append_plain_decimal(Int128 unscaled, int scale, std::string& out) {
 JsonEncoder::JsonEncoder(columnar::SchemaPtr schema, JsonEncoderOptions options)
     : schema_(std::move(schema)), options_(std::move(options)) {
   for (const columnar::Field& field : schema_->fields()) {
-    append_json_string(field.name, names_.emplace_back());
+    append_json_string(field.name, names_.emplace_back(","));
     names_.back().push_back(':');
   }
 }
@@ -144,9 +151,8 @@ Status JsonEncoder::encode(const columnar::Batch& batch, std::string& out) {
     for (size_t i = 0; i < names_.size(); ++i) {
       const Column& column = batch.column(i);
       if (options_.ignore_nulls && column.is_null(row)) continue;
-      if (!first) out.push_back(',');
+      out.append(first ? std::string_view(names_[i]).substr(1) : names_[i]);
       first = false;
-      out.append(names_[i]);
       ok = value(column, row, out) && ok;
     }
     out.append("}\n");

@@ -33,7 +33,7 @@ class JsonEncoder : public RecordEncoder {
 
   columnar::SchemaPtr schema_;
   JsonEncoderOptions options_;
-  std::vector<std::string> names_;  // `"name":`
+  std::vector<std::string> names_;  // `,"name":`
 };
 
 /// Appends `text` as a JSON string with its quotes, escaped as Jackson does.

@@ -1,5 +1,6 @@
 // The grammar half of JsonReader.
 #include "codec/json_reader.h"
+#include "codec/swar.h"
 
 namespace strand::codec {
 
@@ -90,7 +91,15 @@ bool JsonReader::string(Token& token) {
   const char* from = ++p_;
   token = {{}, true, false};
   bool ascii = true;
-  while (p_ < end_ && *p_ != '"') {
+  while (p_ < end_) {
+    if (end_ - p_ >= 8) {
+      const uint64_t word = load8(p_);
+      const uint64_t stop = find_byte(word, '"') | find_byte(word, '\\');
+      ascii = ascii && (word & kTops & (stop - 1)) == 0;
+      p_ += stop == 0 ? 8 : first_byte(stop);
+      if (stop == 0) continue;
+    }
+    if (*p_ == '"') break;
     if (*p_ == '\\') {
       token.escaped = true;
       if (!escape()) return false;
