@@ -15,7 +15,7 @@ struct EvictorOptions {
   enum class Kind : uint8_t { kCount, kTime, kDelta };
   Kind kind = Kind::kCount;
   int64_t count = 0;     // keeps the last `count`
-  Duration window;       // keeps what is younger than the newest - window
+  Duration window = {};  // keeps what is younger than the newest - window
   double threshold = 0;  // drops what is `threshold` or more away from the last element
   bool after = false;    // after the function has run, not before
 };

@@ -15,10 +15,10 @@ namespace strand::ops {
 
 struct StreamWindowOptions {
   KeyGroupRange key_groups{0, 127};
-  window::AssignerOptions assigner;
-  window::TriggerPtr trigger;  // none: the assigner's own
-  std::unique_ptr<WindowContents> contents;
-  Duration allowed_lateness;
+  window::AssignerOptions assigner = {};
+  window::TriggerPtr trigger = {};  // none: the assigner's own
+  std::unique_ptr<WindowContents> contents = {};
+  Duration allowed_lateness = {};
   /// Late elements go to the side output instead of being counted.
   bool late_output = false;
   /// The session gap of an element, where each has its own.
