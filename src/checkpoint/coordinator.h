@@ -165,7 +165,7 @@ class Coordinator {
     std::map<int32_t, TaskParts> acknowledged;
     std::set<int32_t> waiting;
 
-    SnapshotKind kind() const { return savepoint ? SnapshotKind::kSavepoint : SnapshotKind::kCheckpoint; }
+    SnapshotKind kind() const { return savepoint ? savepoint->kind : SnapshotKind::kCheckpoint; }
   };
   void handle(const TimePassed& event);
   void handle(const EpochRecorded& event);

@@ -53,6 +53,7 @@ struct SinkCounts {
   int64_t flushed_removed = 0;
   int64_t flushed_rewritten = 0;
   int64_t flush_millis = 0;
+  bool flushing = false;  // the flush is not done yet
   int64_t pending = 0;  // rows not yet acknowledged, or held back until their checkpoint completes
 };
 
@@ -71,7 +72,7 @@ class Sink {
   virtual Status start(const SinkStart& start) = 0;
   virtual Status held(const Batch& rows) = 0;
   virtual Status held_end() = 0;
-  /// Requires !busy().
+  /// `tag` is that of the first row; the following rows have the following sequence numbers. Requires !busy().
   virtual Status write(const Batch& rows, WriteTag tag) = 0;
   /// Asked before each element: true while a flush, or more unacknowledged rows than the sink buffers, must
   /// finish first. An error of the background work comes back here.

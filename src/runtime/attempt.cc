@@ -124,7 +124,8 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
       manifest_ ? std::optional<Epoch>(manifest_->epoch) : std::optional<Epoch>();
   const Epoch highest = std::max(store_->highest_used(), restored_epoch.value_or(Epoch{0}));
   const AttemptRecord record{generation, attempt, restored_epoch, highest, true};
-  STRAND_OK(store_->record_attempt(record));  // E2: before anything is claimed, flushed or written
+  // E2: before anything is claimed, flushed or written
+  if (options_.defences.e2) STRAND_OK(store_->record_attempt(record));
   history_ = store_->attempts();
   report_.generation = generation;
   report_.attempt = attempt;
@@ -143,7 +144,8 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
                                    generation,
                                    attempt,
                                    restored_epoch,
-                                   history_};
+                                   history_,
+                                   options_.defences};
   STRAND_TRY(tasks_, make_tasks(graph_, registry_, graph_options, restored, context_));
   for (const auto& source : tasks_.sources) source_tasks_ += source.subtasks.size();
   coordinator_ = std::make_unique<checkpoint::Coordinator>(
@@ -263,8 +265,9 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
   return std::visit(
       Overload{
           [&](const checkpoint::RecordEpoch& a) {
-            background([this, store = store_, epoch = a.epoch]() -> std::function<void()> {
-              Status status = store->record_used(epoch);
+            const bool record = options_.defences.e1;
+            background([this, record, store = store_, epoch = a.epoch]() -> std::function<void()> {
+              Status status = record ? store->record_used(epoch) : Status();
               return
                   [this, epoch, status] { failure_ = feed(checkpoint::EpochRecorded{epoch, status}, now_); };
             });
@@ -293,6 +296,7 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
             return Status();
           },
           [&](const checkpoint::NotifyAborted& a) {
+            tell_tasks(CheckpointAborted{a.epoch});
             obs::Event event{obs::Level::kWarn, static_cast<int>(a.reason.code()), "checkpoint", now, {}};
             emit(event.with("id", a.epoch.value).with("state", "failed").with("reason", a.reason.message()));
             return Status();

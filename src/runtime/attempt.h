@@ -36,6 +36,7 @@ struct JobOptions {
   std::optional<Generation> generation;
   bool allow_non_restored = false;
   std::string settings_json;
+  Defences defences;  // for tests only
 };
 
 /// What to restore.

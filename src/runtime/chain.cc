@@ -131,7 +131,7 @@ Status Chain::status_to_all(const Outputs& outputs, bool idle) {
 }
 
 Status Chain::tell_held() {
-  for (size_t i = 0; i < slots.size(); ++i) {
+  for (size_t i = 0; defences.held_rows && i < slots.size(); ++i) {
     SlotEmitter out(*this, i, true);
     STRAND_OK(slots[i].op->emit_held(out));
   }
@@ -158,7 +158,7 @@ WallTime Chain::next_wakeup() const {
 
 Status Chain::barrier(const flow::Barrier& barrier, state::SnapshotBuilder& out,
                       checkpoint::TaskParts& parts) {
-  for (size_t i = 0; i < slots.size(); ++i) {
+  for (size_t i = 0; defences.barrier_buffers && i < slots.size(); ++i) {
     SlotEmitter emitter(*this, i, false);
     STRAND_OK(slots[i].op->before_barrier(emitter));
   }
@@ -167,11 +167,12 @@ Status Chain::barrier(const flow::Barrier& barrier, state::SnapshotBuilder& out,
     STRAND_OK(slot.op->snapshot(barrier.epoch, out));
     checkpoint::OperatorPart& part = parts[slot.context.operator_id];
     part.ledger = slot.ledger;
-    if (!slot.op->judges_lateness()) continue;
+    if (!slot.op->judges_lateness() || !defences.t1_floor) continue;
     // T5: end of input is no floor; what it has closed is.
     const EventTime reached =
         slot.context.watermark == EventTime::max() ? slot.op->last_closed() : slot.context.watermark;
-    for (const auto& floor : slot.context.floor.at_barrier(slot.context.key_groups, reached)) {
+    const time::Floor restored = defences.t1_restored ? slot.context.floor : time::Floor();
+    for (const auto& floor : restored.at_barrier(slot.context.key_groups, reached)) {
       part.floors.push_back({floor.groups, floor.floor});
     }
   }

@@ -10,6 +10,7 @@
 #include "base/shard.h"
 #include "checkpoint/manifest.h"
 #include "flow/operator.h"
+#include "runtime/defences.h"
 #include "runtime/gate.h"
 #include "state/snapshot.h"
 #include "time/valve.h"
@@ -44,6 +45,7 @@ class Chain {
  public:
   std::vector<Slot> slots;
   std::vector<std::unique_ptr<Gate>> gates;
+  Defences defences;
 
   /// Opens every operator; restores those that have parts.
   Status open(const std::map<std::string, std::vector<state::Section>>& sections);

@@ -27,6 +27,7 @@ struct GraphOptions {
   Attempt attempt{1};
   std::optional<Epoch> restored;
   std::vector<AttemptRecord> history;
+  Defences defences;
 };
 
 /// One operator as it is executed: a plan node, or one half of a window aggregation that is split around an

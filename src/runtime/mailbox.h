@@ -20,6 +20,8 @@ class Mailbox {
     waiting_.store(true, std::memory_order_release);
     wake_();
   }
+  /// Wakes the owner without a message.
+  void wake() { wake_(); }
   bool empty() const { return !waiting_.load(std::memory_order_acquire); }
   std::vector<Message> take() {
     if (empty()) return {};

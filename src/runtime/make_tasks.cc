@@ -30,7 +30,10 @@ class TaskMaker {
       stage.inputs.resize(stage.chains.size());
       stage.entries.resize(stage.chains.size());
       stage.sources.resize(stage.chains.size());
-      for (auto& chain : stage.chains) chain = std::make_unique<Chain>();
+      for (auto& chain : stage.chains) {
+        chain = std::make_unique<Chain>();
+        chain->defences = options_.defences;
+      }
     }
     for (size_t i = 0; i < graph_.nodes.size(); ++i) STRAND_OK(place(i));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) connect_inputs(i);

@@ -25,6 +25,9 @@ Result<bool> PipelineTask::take_messages(Phase upto) {
       STRAND_OK(source_->assign(assign->shard, *chain_));
     } else if (std::holds_alternative<ShardsFinal>(message)) {
       source_->shards_final();
+    } else if (const auto* aborted = std::get_if<CheckpointAborted>(&message)) {
+      inputs_.abort(aborted->epoch);
+      last_ = false;
     } else if (upto < Phase::kCompletions) {
       deferred_.push_back(std::move(message));
       continue;
@@ -96,6 +99,10 @@ Status PipelineTask::pass_barrier(const flow::Barrier& barrier) {
   state::SnapshotBuilder builder(barrier.epoch, key_groups_);
   checkpoint::TaskParts parts;
   if (source_ != nullptr) {
+    if (barrier.kind == flow::BarrierKind::kDrain && !ended_) {
+      ended_ = true;
+      STRAND_OK(chain_->end_to_all(source_->outputs));
+    }
     checkpoint::OperatorPart& part = parts[source_->options().operator_id];
     part.shards = source_->positions();
     part.ledger = source_->ledger;

@@ -13,7 +13,12 @@ SinkTask::SinkTask(int32_t id, std::string name, std::string operator_id, std::u
       live_inputs_(inputs_.size()),
       tag_{start_.generation, start_.attempt, start_.restored.value_or(Epoch{0}), 0} {}
 
-Status SinkTask::start() { return sink_->start(start_); }
+Status SinkTask::start() {
+  sink_->set_waker([self = weak_from_this()] {
+    if (const auto task = self.lock()) task->mailbox().wake();
+  });
+  return sink_->start(start_);
+}
 
 Result<bool> SinkTask::handle_messages(Phase upto) {
   if (upto < Phase::kCompletions) return false;
@@ -29,6 +34,9 @@ Result<bool> SinkTask::handle_messages(Phase upto) {
       }
       parts.mapped()[operator_id_].sections = std::move(written->refs);
       context_.master->post(Acknowledged{id_, written->epoch, std::move(parts.mapped())});
+    } else if (const auto* aborted = std::get_if<CheckpointAborted>(&message)) {
+      inputs_.abort(aborted->epoch);
+      last_ = false;
     } else if (const auto* complete = std::get_if<CheckpointComplete>(&message)) {
       STRAND_OK(sink_->committed(complete->epoch));
       if (last_) closing_ = true;
@@ -42,8 +50,10 @@ Status SinkTask::on_element(const flow::Element& element) {
     if (rows->held) return sink_->held(rows->batch);
     ledger_.add(obs::Entry::kIn, rows->batch.rows());
     ledger_.add(obs::Entry::kCounted, rows->batch.rows());
-    tag_.sequence += 1;
-    return sink_->write(rows->batch, tag_);
+    flow::WriteTag first = tag_;
+    first.sequence += 1;
+    tag_.sequence += rows->batch.rows();
+    return sink_->write(rows->batch, first);
   }
   if (std::holds_alternative<flow::HeldEnd>(element)) return sink_->held_end();
   if (const auto* barrier = std::get_if<flow::Barrier>(&element)) {

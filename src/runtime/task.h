@@ -52,6 +52,10 @@ struct InjectBarrier {
 struct CheckpointComplete {
   Epoch epoch;
 };
+/// The epoch was given up: inputs held back for it flow again, and sources that had stopped for it go on.
+struct CheckpointAborted {
+  Epoch epoch;
+};
 struct SnapshotWritten {
   Epoch epoch;
   Status status;
@@ -63,7 +67,7 @@ struct AssignShard {
 /// No shard will be assigned any more: a reader whose shards have ended has ended.
 struct ShardsFinal {};
 using TaskMessage =
-    std::variant<InjectBarrier, CheckpointComplete, SnapshotWritten, AssignShard, ShardsFinal>;
+    std::variant<InjectBarrier, CheckpointComplete, CheckpointAborted, SnapshotWritten, AssignShard, ShardsFinal>;
 
 // Messages to the job master.
 struct Acknowledged {
@@ -185,6 +189,7 @@ class Inputs {
   /// from the last channel that delivers them. After a barrier came out, nothing else does until `release`.
   std::optional<Next> next();
   void release() { aligner_.release(); }
+  void abort(Epoch epoch) { aligner_.on_abort(epoch); }
   size_t size() const { return channels_.size(); }
   /// The epoch whose barriers have arrived on some channels and are missing on others.
   std::optional<Epoch> aligning() const { return aligner_.aligning(); }

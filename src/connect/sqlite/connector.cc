@@ -51,27 +51,6 @@ Result<size_t> batch_rows(const TableContext& context) {
                     "remove it for the default, " + std::to_string(table::FlushOptions::kBatchRowsDefault));
 }
 
-table::WriterSpec writer_spec(const TableContext& context) {
-  table::WriterSpec spec{
-      context.job, option(context, "table-name", context.table), context.writer, context.table_schema, {}, {},
-      true};
-  const auto in_key = [&](const std::string& name) {
-    return std::find(context.primary_key.begin(), context.primary_key.end(), name) !=
-           context.primary_key.end();
-  };
-  std::vector<columnar::Field> key, values;
-  for (const std::string& name : context.primary_key)
-    key.push_back((*context.schema)[*context.schema->find(name)]);
-  for (const columnar::Field& field : context.schema->fields()) {
-    if (!in_key(field.name)) values.push_back(field);
-  }
-  spec.owns_rows =
-      context.closed_rows || context.provisional || context.schema->size() == context.table_schema->size();
-  spec.key = std::make_shared<columnar::Schema>(std::move(key));
-  spec.values = std::make_shared<columnar::Schema>(std::move(values));
-  return spec;
-}
-
 Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context) {
   STRAND_TRY(SqliteOptions store, store_options(context));
   STRAND_TRY(const size_t rows, batch_rows(context));
@@ -79,7 +58,7 @@ Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context) {
   const uint64_t lane = hash64("sqlite:" + store.path);
   const std::string mode = option(context, "sink.mode", "flush");
   if (mode == "transaction") {
-    return table::make_transaction_sink(writer_spec(context), make_transaction_store(std::move(store)),
+    return table::make_transaction_sink(table::writer_spec(context, option(context, "table-name", context.table)), make_transaction_store(std::move(store)),
                                         context.env, {lane, context.memory, {}});
   }
   if (mode != "flush") {
@@ -95,7 +74,7 @@ Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context) {
   options.batch_rows = rows;
   options.lane = lane;
   options.events = context.events;
-  return table::make_flush_sink(writer_spec(context), make_flush_store(std::move(store)), context.env,
+  return table::make_flush_sink(table::writer_spec(context, option(context, "table-name", context.table)), make_flush_store(std::move(store)), context.env,
                                 options);
 }
 

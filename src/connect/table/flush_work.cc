@@ -92,7 +92,9 @@ bool FlushWork::closed() const {
 
 flow::SinkCounts FlushWork::counts() const {
   const std::lock_guard lock(mutex_);
-  return counts_;
+  flow::SinkCounts counts = counts_;
+  counts.flushing = flushing_;
+  return counts;
 }
 
 // ---- steps

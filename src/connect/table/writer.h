@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/shard.h"
 #include "columnar/batch.h"
+#include "connect/registry.h"
 
 namespace strand::connect::table {
 
@@ -28,6 +29,9 @@ struct WriterSpec {
 
 /// Key columns, then the writer's columns: the schema of every batch that reaches a store.
 columnar::SchemaPtr row_schema(const WriterSpec& spec);
+
+/// The writer that `context` describes, of the table that the store knows as `table`.
+WriterSpec writer_spec(const TableContext& context, std::string table);
 
 /// What one attempt of a writer is, for the conditions of all its requests.
 struct WriterClaim {

@@ -1,0 +1,45 @@
+# The commands of the README. Everything else is CMake (CMakePresets.json).
+JOBS ?= $(shell nproc)
+RUNS ?= 100000
+N ?= 100
+
+.PHONY: deps build test demo bench story sim crash format tidy sanitize clean
+
+deps:
+	@scripts/install-deps.sh
+
+build: deps
+	@cmake --preset release > build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@rm -f build-configure.log
+	@cmake --build --preset release -j $(JOBS)
+
+test: build
+	@ctest --preset release -j $(JOBS)
+
+demo: build
+	@scripts/demo.sh
+
+bench: build
+	@scripts/bench.sh
+
+story: build
+	@build/release/bin/story_test --facts
+
+sim: build
+	@build/release/bin/simulate --runs $(RUNS)
+
+crash: build
+	@build/release/bin/kill_test --kills $(N)
+
+format:
+	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
+
+tidy: deps
+	@cmake --preset debug > /dev/null
+	@git ls-files 'src/*.cc' 'apps/*.cc' | xargs -P $(JOBS) -n 8 clang-tidy-19 -p build/debug --quiet
+
+sanitize: deps
+	@for preset in asan tsan; do cmake --preset $$preset > /dev/null && cmake --build --preset $$preset -j $(JOBS) && ctest --preset $$preset -j $(JOBS) || exit 1; done
+
+clean:
+	@rm -rf build

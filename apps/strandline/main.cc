@@ -1,0 +1,42 @@
+#include <CLI/CLI.hpp>
+
+#include "command.h"
+
+extern char** environ;
+
+namespace {
+
+std::map<std::string, std::string> read_environment() {
+  std::map<std::string, std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) out[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace strand;
+  CLI::App app{"Strandline: event-time stream processing that stays right when a job is replayed", "strandline"};
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "Help of every command");
+
+  env::RealEnv real;
+  connect::Registry registry;
+  connect::add_builtin_connectors(registry);
+  app::Context context{real, registry, read_environment(), {}};
+  app.add_option("--state", context.state, "Folder of checkpoints and savepoints of all jobs")->group("Global");
+  app.fallthrough();
+
+  int exit_code = engine::kDone;
+  app::add_run(app, context, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? engine::kDone : engine::kBadUsage;
+  }
+  return exit_code;
+}

@@ -1,0 +1,49 @@
+// strandline::run: a C++ job as a program.
+#include <cstdio>
+#include <cstdlib>
+
+#include "api/build.h"
+#include "engine/run_command.h"
+#include "env/real.h"
+#include "strandline/job.h"
+
+namespace strandline {
+
+int run(Job& job, int argc, char** argv) {
+  using namespace strand;
+  engine::RunCommand command;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string option = argv[i];
+    if (i + 1 == argc) {
+      std::fprintf(stderr, "%s expects a value\n", option.c_str());
+      return 2;
+    }
+    const std::string value = argv[i + 1];
+    const size_t equals = value.find('=');
+    if (option == "--state") {
+      command.state = value;
+    } else if (option == "--from") {
+      command.from = value;
+    } else if (option == "--set" && equals != std::string::npos) {
+      job.set(value.substr(0, equals), value.substr(equals + 1));
+    } else {
+      std::fprintf(stderr, "unknown option %s; known: --state DIR, --from latest|none|PATH, --set KEY=VALUE\n",
+                   option.c_str());
+      return 2;
+    }
+  }
+  auto plan = api::plan_of(job);
+  if (!plan.ok()) {
+    std::fprintf(stderr, "%s\n", plan.status().to_string().c_str());
+    return 1;
+  }
+  for (const char* name : {"STRANDLINE_STATE", "STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"}) {
+    if (const char* set = std::getenv(name)) command.environment[name] = set;
+  }
+  env::RealEnv real;
+  connect::Registry registry;
+  connect::add_builtin_connectors(registry);
+  return engine::run_plan(*std::move(plan), command, registry, real.env());
+}
+
+}  // namespace strandline

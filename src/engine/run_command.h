@@ -1,0 +1,25 @@
+// `strandline run`: a compiled job from start to exit code.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "connect/registry.h"
+#include "engine/exit.h"
+#include "env/env.h"
+#include "plan/plan.h"
+
+namespace strand::engine {
+
+struct RunCommand {
+  std::string state;            // --state; empty: state_root()
+  std::string from = "latest";  // latest, none, or a path
+  std::map<std::string, std::string> environment;
+};
+
+/// Takes the job's lock, runs it until its input ends, it is stopped, or its restarts are used up. SIGINT and SIGTERM stop
+/// with a savepoint; a second one ends at once. Blocks. Changes the process's signal handlers.
+Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registry& registry, env::Env env);
+
+}  // namespace strand::engine

@@ -1,0 +1,17 @@
+// Rules of the replay protocol that the runtime keeps.
+#pragma once
+
+namespace strand::runtime {
+
+/// One switch for each rule; all on. Only tests turn one off, to prove that they would notice: whoever does that in a job
+/// loses exactly what the rule is for.
+struct Defences {
+  bool e1 = true;              // an epoch is recorded as used before its barrier is injected
+  bool e2 = true;              // an attempt is recorded before it claims or writes anything
+  bool t1_floor = true;        // barriers save the floor
+  bool t1_restored = true;     // and never one below the restored floor
+  bool barrier_buffers = true;  // buffers are emptied before a snapshot
+  bool held_rows = true;       // operators tell what they hold after a restore
+};
+
+}  // namespace strand::runtime

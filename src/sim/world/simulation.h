@@ -1,0 +1,62 @@
+// One simulated life of the ad-click job: random input, random faults, crashes anywhere, and a comparison at the end.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "connect/table/rules.h"
+#include "plan/plan.h"
+#include "runtime/defences.h"
+#include "sim/env/env.h"
+#include "sim/store/sim_store.h"
+#include "sim/world/clicks.h"
+
+namespace strand::sim {
+
+/// Which defences hold: all of them, except in tests that prove that they are needed.
+struct Defences {
+  connect::table::Rules rules;       // of the sinks and stores
+  runtime::Defences runtime;         // of the engine
+  bool file_syncs = true;            // fsync of files does something
+  bool folder_syncs = true;          // fsync of folders does something
+  bool attempt_rows = true;          // W6 in the store
+};
+
+struct SimulationOptions {
+  uint64_t seed = 1;
+  int crashes_max = 4;
+  double power_loss = 0.4;       // share of the crashes in which the machine loses power
+  double env_fault = 0.002;      // chance of a fault at a call of the environment
+  double store_fault = 0.01;     // chance of a fault at a call of the store
+  int32_t parallelism = 1;
+  ClickShape input;
+  Defences defences;
+  bool keep_trace = false;
+};
+
+/// What came of it.
+struct SimulationResult {
+  std::vector<std::string> differences;  // empty: the tables equal the recount, the ledger balances
+  int64_t rows = 0;
+  size_t shards = 0;
+  int64_t checkpoints = 0;
+  int crashes = 0;
+  int restarts = 0;  // after errors, in the same process
+  uint64_t trace = 0;
+  FaultCounts env_faults;
+  StoreFaultCounts store_faults;
+  std::map<std::string, int64_t> crash_steps;  // what the protocol was doing when it died
+  std::vector<std::string> trace_lines;
+  /// It counts: enough rows and shards, three checkpoints, and something hit it.
+  bool counts() const { return rows >= 200 && shards >= 3 && checkpoints >= 3 && crashes + restarts > 0; }
+};
+
+/// Compiles the job for the simulator: `sql` with its database tables on the simulated store.
+Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& file);
+
+/// Runs it. The same options give the same trace hash.
+SimulationResult simulate(const plan::Plan& plan, const SimulationOptions& options);
+
+}  // namespace strand::sim
