@@ -44,6 +44,7 @@ enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
   X(kRecordTooLong, 3004, kFailJob, "a record is longer than the limit")                            \
   X(kOverflow, 3005, kFailJob, "a value is out of the range of its type")                           \
   X(kPoisonRecord, 3006, kFailJob, "the same record failed the job twice")                          \
+  X(kBadValue, 3007, kFailJob, "an expression cannot be computed for a row")                        \
   X(kSourceUnavailable, 4001, kRetry, "a source cannot be read at the moment")                      \
   X(kShardShrank, 4002, kFailJob, "a file became shorter than what was already read of it")         \
   X(kShardGone, 4003, kFailJob, "a file disappeared before it was read to its end")                 \
