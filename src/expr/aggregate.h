@@ -12,14 +12,15 @@ namespace strand::expr {
 struct Aggregate {
   enum class Kind : uint8_t { kCountStar, kCount, kSum, kMin, kMax, kAvg };
   Kind kind = Kind::kCountStar;
-  size_t column = 0;           // of the input; unused for kCountStar
-  columnar::TypePtr input;     // type of that column; null for kCountStar
-  columnar::TypePtr type;      // of the result
-  std::string name;            // of the output column
+  size_t column = 0;        // of the input; unused for kCountStar
+  columnar::TypePtr input;  // type of that column; null for kCountStar
+  columnar::TypePtr type;   // of the result
+  std::string name;         // of the output column
 };
 
-/// The result type by Flink's rules: COUNT BIGINT NOT NULL; SUM of an integer its own type (overflow wraps, as in Flink's
-/// generated code), of DECIMAL(p, s) DECIMAL(38, s), of FLOAT and DOUBLE its own; AVG of integers truncates.
+/// The result type by Flink's rules: COUNT BIGINT NOT NULL; SUM of an integer its own type (overflow wraps,
+/// as in Flink's generated code), of DECIMAL(p, s) DECIMAL(38, s), of FLOAT and DOUBLE its own; AVG of
+/// integers truncates.
 Result<columnar::TypePtr> aggregate_type(Aggregate::Kind kind, const columnar::TypePtr& input);
 
 }  // namespace strand::expr

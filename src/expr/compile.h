@@ -27,11 +27,12 @@ struct EvalContext {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  /// The value for every physical row of the batch (rows hidden by a selection may hold anything, and never make it
-  /// fail). Errors: kOverflow and the like, with the row's values in the message, where Flink fails the job.
+  /// The value for every physical row of the batch (rows hidden by a selection may hold anything, and never
+  /// make it fail). Errors: kOverflow and the like, with the row's values in the message, where Flink fails
+  /// the job.
   virtual Result<ColumnPtr> eval(const Batch& batch, const EvalContext& context) = 0;
-  /// For BOOLEAN expressions: the selected rows for which it is TRUE (not FALSE, not NULL). Null pointer: all of the
-  /// batch's physical rows (no selection is needed).
+  /// For BOOLEAN expressions: the selected rows for which it is TRUE (not FALSE, not NULL). Null pointer: all
+  /// of the batch's physical rows (no selection is needed).
   virtual Result<SelectionPtr> select(const Batch& batch, const EvalContext& context) = 0;
 };
 
@@ -43,8 +44,9 @@ struct CompileOptions {
 /// Errors: kBadOption for an unknown zone, kUnknownFunction for a call the registry does not have.
 Result<std::unique_ptr<Evaluator>> compile(const ExprPtr& expression, const CompileOptions& options);
 
-/// What a call of `function` gives for these argument types: the canonical name, the arguments with the casts that
-/// Flink's coercion puts in, and the result type. Errors: kUnknownFunction (with the nearest name) or kTypeMismatch.
+/// What a call of `function` gives for these argument types: the canonical name, the arguments with the casts
+/// that Flink's coercion puts in, and the result type. Errors: kUnknownFunction (with the nearest name) or
+/// kTypeMismatch.
 Result<ExprPtr> resolve_call(const std::string& function, std::vector<ExprPtr> args);
 /// An explicit CAST (or TRY_CAST, where a failure is NULL).
 Result<ExprPtr> resolve_cast(ExprPtr value, TypePtr target, bool try_cast = false);

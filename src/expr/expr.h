@@ -15,22 +15,23 @@ namespace strand::expr {
 using columnar::Int128;
 using columnar::TypePtr;
 
-/// A constant. Integers, dates, times, timestamps and intervals are int64 in the unit of their type; DECIMAL is the
-/// unscaled Int128; STRING and BYTES are strings; NULL is monostate.
+/// A constant. Integers, dates, times, timestamps and intervals are int64 in the unit of their type; DECIMAL
+/// is the unscaled Int128; STRING and BYTES are strings; NULL is monostate.
 using Scalar = std::variant<std::monostate, bool, int64_t, double, Int128, std::string>;
 
 struct Expr;
 using ExprPtr = std::shared_ptr<const Expr>;
 
-/// An immutable typed expression over the columns of one input. Built by the SQL binder and by the C++ API; all types
-/// are resolved and coercions are explicit CAST calls, so that nothing about meaning is left to the evaluator.
+/// An immutable typed expression over the columns of one input. Built by the SQL binder and by the C++ API;
+/// all types are resolved and coercions are explicit CAST calls, so that nothing about meaning is left to the
+/// evaluator.
 struct Expr {
   enum class Kind : uint8_t { kColumn, kLiteral, kCall };
   Kind kind = Kind::kLiteral;
   TypePtr type;
-  size_t column = 0;           // kColumn: index in the input
-  Scalar literal;              // kLiteral
-  std::string function;        // kCall: canonical upper-case name, operators too: "+", "=", "AND", "CASE", "CAST"
+  size_t column = 0;     // kColumn: index in the input
+  Scalar literal;        // kLiteral
+  std::string function;  // kCall: canonical upper-case name, operators too: "+", "=", "AND", "CASE", "CAST"
   std::vector<ExprPtr> args = {};
 };
 
