@@ -111,9 +111,18 @@ Result<flow::Polled> FileReader::take(size_t index, WallTime now) {
   if (want_bad_) {
     polled.bad = bad_batch(shard.name, bad, now);
   } else if (!options_.ignore_bad) {
-    return bad_record_error(table_, shard.name, options_.format, bad.front());
+    return bad.front().position == too_long_at_
+               ? too_long_error(shard, bad.front())
+               : bad_record_error(table_, shard.name, options_.format, bad.front());
   }
   return polled;
+}
+
+Status FileReader::too_long_error(const Shard& shard, const codec::BadRecord& record) const {
+  return Status(ErrorCode::kRecordTooLong, record.reason + "; it begins with " + preview(record.payload))
+      .at(table_ + "/" + shard.name + " position " + std::to_string(record.position))
+      .hint("is a line end missing? Otherwise raise 'strand.max-record-bytes', or read such records from " +
+            table_ + "$bad");
 }
 
 /// Reads what one poll may take of the shard into `out_`; afterwards `check_at` says when to come back.
@@ -275,6 +284,7 @@ Status FileReader::skip_long_record(Shard& shard) {
 }
 
 void FileReader::finish_long_record(Shard& shard, uint64_t end, uint64_t next) {
+  too_long_at_ = shard.offset;
   out_.add_bad(shard.offset, shard.long_record_start,
                "the record has " + std::to_string(end - shard.offset) +
                    " bytes, more than strand.max-record-bytes (" + std::to_string(options_.record_bytes_max) +

@@ -76,6 +76,7 @@ class FileReader final : public flow::SourceReader {
   Status at_end(Shard& shard, std::string_view line_begun);
   void close(Shard& shard);
   Result<flow::Polled> take(size_t index, WallTime now);
+  Status too_long_error(const Shard& shard, const codec::BadRecord& record) const;
   Status at_shard(Status status, const Shard& shard) const;
   void resize_buffer(size_t size);
   size_t bytes_wanted() const;
@@ -95,10 +96,11 @@ class FileReader final : public flow::SourceReader {
   size_t buffer_size_ = 0;
   // What is in the buffer, from the visited shard's offset on.
   size_t filled_ = 0;
-  size_t whole_ = 0;                   // of it in whole lines
-  size_t poll_bytes_ = 0;              // consumed in this poll
-  std::optional<uint64_t> disk_size_;  // of the visited shard before it was read; nothing: not there
-  double record_bytes_ = 256;          // mean of the last poll
+  size_t whole_ = 0;                     // of it in whole lines
+  std::optional<uint64_t> too_long_at_;  // the newest record that was
+  size_t poll_bytes_ = 0;                // consumed in this poll
+  std::optional<uint64_t> disk_size_;    // of the visited shard before it was read; nothing: not there
+  double record_bytes_ = 256;            // mean of the last poll
   obs::MemoryShare memory_;
 };
 

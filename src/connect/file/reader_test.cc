@@ -487,6 +487,21 @@ TEST(FileReader, ALineOf100MegabytesIsABadRecordThatIsNeverInMemory) {
   }
 }
 
+TEST(FileReader, ARecordThatIsTooLongFailsTheJobWithItsOwnNumber) {
+  Table table;
+  table.options.record_bytes_max = 10;
+  table.append("a", "one\ntwelve bytes\n");
+  FileReader reader = table.reader();
+  ASSERT_TRUE(reader.assign({"a", "", 0}).ok());
+  WallTime now{0};
+  const Status error = read_on(reader, now).error;
+  ASSERT_FALSE(error.ok());
+  EXPECT_EQ(error.code(), ErrorCode::kRecordTooLong);
+  EXPECT_EQ(error.where(), "t/a position 4");
+  EXPECT_THAT(error.message(), HasSubstr("12 bytes"));
+  EXPECT_THAT(error.hint(), HasSubstr("strand.max-record-bytes"));
+}
+
 TEST(FileReader, APositionOfAnotherConnectorIsRefused) {
   Table table;
   FileReader reader = table.reader();
