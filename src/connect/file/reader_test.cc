@@ -265,15 +265,20 @@ TEST(FileReader, PackedFilesOfManyBuffersAreReadWhole) {
 // A packed file whose content is tiny when packed: the unpacker has taken all of it and still has most to
 // give.
 TEST(FileReader, PackedFilesThatSwellAThousandfoldAreReadWhole) {
-  const std::string text(5'000'000, '\n');
-  for (const auto& [name, bytes] :
-       {std::pair("x.gz", gzip(text + "end\n")), std::pair("x.zst", zstd(text + "end\n"))}) {
+  const auto line_ends = [](size_t count) { return std::string(count, '\n'); };
+  const std::string swelling = line_ends(5'000'000) + "end\n";
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"x.gz", gzip(swelling)},
+      {"x.zst", zstd(swelling)},
+      // Two frames, so that the last block of the second does not end with a step of the unpacker.
+      {"two.zst", zstd(line_ends(1'000)) + zstd(line_ends(262'140) + "end\n")}};
+  for (const auto& [name, bytes] : files) {
     Table table;
     table.append(name, bytes);
     FileReader reader = table.reader();
     ASSERT_TRUE(reader.assign({name, "", 0}).ok());
     WallTime now{0};
-    EXPECT_THAT(read_on(reader, now).rows, ElementsAre("end"));
+    EXPECT_THAT(read_on(reader, now).rows, ElementsAre("end")) << name;
   }
 }
 
