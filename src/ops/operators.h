@@ -20,12 +20,13 @@ using expr::ExprPtr;
 using flow::Operator;
 using OperatorPtr = std::unique_ptr<Operator>;
 
-/// Lets rows through for which `condition` is TRUE; the others are booked as filtered. Judges lateness (keeps a floor) if
-/// the condition reads CURRENT_WATERMARK.
+/// Lets rows through for which `condition` is TRUE; the others are booked as filtered. Judges lateness (keeps
+/// a floor) if the condition reads CURRENT_WATERMARK.
 Result<OperatorPtr> make_filter(ExprPtr condition, const expr::CompileOptions& options);
 
 /// Computes columns. Passes held rows.
-Result<OperatorPtr> make_project(std::vector<ExprPtr> expressions, SchemaPtr output, const expr::CompileOptions& options);
+Result<OperatorPtr> make_project(std::vector<ExprPtr> expressions, SchemaPtr output,
+                                 const expr::CompileOptions& options);
 
 /// Rows of all inputs, unchanged but for the schema. Passes held rows.
 OperatorPtr make_union(SchemaPtr output);
@@ -33,12 +34,13 @@ OperatorPtr make_union(SchemaPtr output);
 struct DeduplicateOptions {
   SchemaPtr input;
   std::vector<size_t> keys;
-  /// A key is forgotten when event time reaches this column's value + `after`: the instant itself is no longer kept.
+  /// A key is forgotten when event time reaches this column's value + `after`: the instant itself is no
+  /// longer kept.
   std::optional<size_t> retention_column;
   Duration retention_after;
 };
-/// First row of each key in order of arrival; copies go to kDuplicate. A row whose own instant the judge has reached is
-/// late (kLate). Exact: no fingerprints. State: state/id_table.h, saved as increments.
+/// First row of each key in order of arrival; copies go to kDuplicate. A row whose own instant the judge has
+/// reached is late (kLate). Exact: no fingerprints. State: state/id_table.h, saved as increments.
 Result<OperatorPtr> make_deduplicate(DeduplicateOptions options);
 
 struct WindowOptions {
@@ -55,18 +57,19 @@ struct WindowOptions {
   /// The input is partials from make_pre_aggregate (schema of pre_aggregate_schema), already judged.
   bool partial_input = false;
 };
-/// Tumbling windows with incremental aggregates, one open-addressing table a slice (state/slice_table.h), dropped whole
-/// when event time reaches the window's last millisecond: in that call of `advance`, in the order of windows, every due
-/// window is emitted, keys within a window in a stable order. A row is late when `end - 1 ms <= judge(key group)`.
-/// kEarly: at whole multiples of early_delay, the totals that changed since; the last change when the window closes.
+/// Tumbling windows with incremental aggregates, one open-addressing table a slice (state/slice_table.h),
+/// dropped whole when event time reaches the window's last millisecond: in that call of `advance`, in the
+/// order of windows, every due window is emitted, keys within a window in a stable order. A row is late when
+/// `end - 1 ms <= judge(key group)`. kEarly: at whole multiples of early_delay, the totals that changed
+/// since; the last change when the window closes.
 Result<OperatorPtr> make_window_aggregate(WindowOptions options);
 
-/// What travels between make_pre_aggregate and make_window_aggregate with partial_input: keys, window_end BIGINT, rows
-/// BIGINT, then the accumulators.
+/// What travels between make_pre_aggregate and make_window_aggregate with partial_input: keys, window_end
+/// BIGINT, rows BIGINT, then the accumulators.
 SchemaPtr pre_aggregate_schema(const WindowOptions& options);
-/// Partial sums per (key, window) in front of the exchange, under the three rules: lateness is decided per row, before
-/// any partial (late rows go to kLate alone); partials go before a watermark; partials go before a barrier. They also go
-/// `max_wait` after the first row buffered since the last flush.
+/// Partial sums per (key, window) in front of the exchange, under the three rules: lateness is decided per
+/// row, before any partial (late rows go to kLate alone); partials go before a watermark; partials go before
+/// a barrier. They also go `max_wait` after the first row buffered since the last flush.
 Result<OperatorPtr> make_pre_aggregate(WindowOptions options, Duration max_wait);
 
 struct GroupOptions {
@@ -78,9 +81,9 @@ struct GroupOptions {
   Duration retention_after;
   bool update_before = false;
 };
-/// Aggregation without window: per batch and key one change, +I for a new key, else (-U and) +U with the new total. A
-/// key is forgotten when event time reaches the latest row's retention column + `after`. Tells its totals as held rows
-/// after a restore.
+/// Aggregation without window: per batch and key one change, +I for a new key, else (-U and) +U with the new
+/// total. A key is forgotten when event time reaches the latest row's retention column + `after`. Tells its
+/// totals as held rows after a restore.
 Result<OperatorPtr> make_group_aggregate(GroupOptions options);
 
 }  // namespace strand::ops

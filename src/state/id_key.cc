@@ -45,16 +45,12 @@ bool parse_uuid(const char* text, uint64_t& a, uint64_t& b) {
 
 IdKey make_id_key(std::string_view bytes) {
   IdKey key;
-  if (bytes.data() == nullptr) {
-    key.b = IdKey::kNullMark;
-  } else if (bytes.size() == IdKey::kUuidText && parse_uuid(bytes.data(), key.a, key.b)) {
+  if (bytes.size() == IdKey::kUuidText && parse_uuid(bytes.data(), key.a, key.b)) {
     key.uuid = true;
-  } else if (bytes.size() <= IdKey::kInlineMax) {
-    std::array<char, 16> padded{};
-    bytes.copy(padded.data(), bytes.size());
-    padded[15] = static_cast<char>(bytes.size());
-    key.a = load(padded.data());
-    key.b = load(padded.data() + 8);
+  } else if (bytes.size() <= ShortKey::kMax) {
+    const ShortKey short_key = short_key_of(bytes);
+    key.a = short_key.a;
+    key.b = short_key.b;
   } else {
     key.a = load(bytes.data());
     key.b = IdKey::kLongMark;

@@ -12,17 +12,41 @@
 
 namespace strand::state {
 
+/// A key of at most 15 bytes in 16: padded with zeros, the length in the last byte. NULL (data() == nullptr)
+/// and longer keys have marks of their own there.
+struct ShortKey {
+  static constexpr uint64_t kNullMark = uint64_t{0xFE} << 56;
+  static constexpr uint64_t kLongMark = uint64_t{0xFF} << 56;
+  static constexpr size_t kMax = 15;
+  uint64_t a = 0;
+  uint64_t b = 0;
+};
+
+inline ShortKey short_key_of(std::string_view bytes) {
+  const auto load = [&](auto value, size_t at) {
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return static_cast<uint64_t>(value);
+  };
+  const size_t n = bytes.size();
+  const uint64_t length = static_cast<uint64_t>(n) << 56;
+  if (n > ShortKey::kMax) return {0, ShortKey::kLongMark};
+  if (n > 8) return {load(uint64_t{}, 0), load(uint64_t{}, n - 8) >> (8 * (16 - n)) | length};
+  if (n == 8) return {load(uint64_t{}, 0), length};
+  if (n >= 4) return {load(uint32_t{}, 0) | load(uint32_t{}, n - 4) << (8 * (n - 4)), length};
+  if (n == 0) return {0, bytes.data() == nullptr ? ShortKey::kNullMark : length};
+  return {
+      load(uint8_t{}, 0) | load(uint8_t{}, n / 2) << (8 * (n / 2)) | load(uint8_t{}, n - 1) << (8 * (n - 1)),
+      length};
+}
+
 /// A key in 16 bytes and, if it is a longer text, the text.
 ///   UUID      canonical lower-case text (8-4-4-4-12): its 16 bytes. One to one, so nothing is lost.
-///   inline    up to 15 bytes: padded with zeros, the length in the last byte.
-///   NULL      a last byte of its own.
+///   short     up to 15 bytes, and NULL: see ShortKey.
 ///   long      the first 8 bytes, and the rest where `text` points.
 /// The first kind may have any bytes; the others say which they are by the last one, and `uuid` tells both
 /// apart.
 struct IdKey {
-  static constexpr uint64_t kNullMark = uint64_t{0xFE} << 56;
-  static constexpr uint64_t kLongMark = uint64_t{0xFF} << 56;
-  static constexpr size_t kInlineMax = 15;
+  static constexpr uint64_t kLongMark = ShortKey::kLongMark;
   static constexpr size_t kUuidText = 36;
 
   uint64_t a = 0;

@@ -1,0 +1,61 @@
+#include "ops/operators.h"
+
+namespace strand::ops {
+
+namespace {
+
+using flow::Batch;
+using flow::Emitter;
+using flow::OperatorContext;
+using obs::Entry;
+
+class Filter : public Operator {
+ public:
+  Filter(std::unique_ptr<expr::Evaluator> condition, bool judges)
+      : condition_(std::move(condition)), judges_(judges) {}
+
+  Status open(OperatorContext& context) override {
+    context_ = &context;
+    return Status();
+  }
+  Status process(int, const Batch& batch, Emitter& out) override {
+    STRAND_TRY(const Batch passed, select(batch));
+    context_->ledger->add(Entry::kIn, batch.rows());
+    context_->ledger->add(Entry::kFiltered, batch.rows() - passed.rows());
+    context_->ledger->add(Entry::kCounted, passed.rows());
+    context_->ledger->add(Entry::kOut, passed.rows());
+    return passed.rows() == 0 ? Status() : out.emit(Port::kMain, passed);
+  }
+  Status process_held(const Batch& batch, Emitter& out) override {
+    STRAND_TRY(const Batch passed, select(batch));
+    return passed.rows() == 0 ? Status() : out.emit(Port::kMain, passed);
+  }
+  Status advance(Emitter&) override {
+    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
+    return Status();
+  }
+  bool judges_lateness() const override { return judges_; }
+  EventTime last_closed() const override { return newest_; }
+
+ private:
+  Result<Batch> select(const Batch& batch) {
+    STRAND_TRY(const columnar::SelectionPtr selection,
+               condition_->select(batch, {context_->now, context_->judge()}));
+    return batch.with_selection(selection);
+  }
+
+  std::unique_ptr<expr::Evaluator> condition_;
+  bool judges_;
+  OperatorContext* context_ = nullptr;
+  EventTime newest_ = EventTime::min();
+};
+
+}  // namespace
+
+Result<OperatorPtr> make_filter(ExprPtr condition, const expr::CompileOptions& options) {
+  const bool judges = expr::reads_watermark(*condition);
+  STRAND_TRY(auto compiled, expr::compile(condition, options));
+  return OperatorPtr(std::make_unique<Filter>(std::move(compiled), judges));
+}
+
+}  // namespace strand::ops

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <memory>
+
+#include "ops/keys.h"
+#include "ops/operators.h"
+#include "ops/rows.h"
+#include "state/aggregate_table.h"
+
+namespace strand::ops {
+
+namespace {
+
+using columnar::RowKind;
+using flow::Batch;
+using flow::Emitter;
+using flow::OperatorContext;
+using obs::Entry;
+using state::Accumulators;
+
+constexpr int32_t kStateVersion = 1;
+constexpr int64_t kPurgeFrom = 4096;  // keys from which expired ones are looked for
+
+class GroupAggregate : public Operator {
+ public:
+  explicit GroupAggregate(GroupOptions options)
+      : options_(std::move(options)),
+        accumulators_(std::make_shared<const Accumulators>(accumulator_specs(options_.aggregates))),
+        keys_(options_.input, options_.keys) {}
+
+  Status open(OperatorContext& context) override {
+    context_ = &context;
+    share_ = obs::MemoryShare(context.memory);
+    const bool expires = options_.retention_column.has_value();
+    table_ =
+        std::make_unique<state::AggregateTable>(pool_, state::AggregateLayout{accumulators_, true, expires});
+    return Status();
+  }
+
+  Status process(int, const Batch& batch, Emitter& out) override {
+    STRAND_OK(require_inserts(batch, context_->operator_id));
+    context_->ledger->add(Entry::kIn, batch.rows());
+    const auto rows = row_list_.of(batch);
+    kept_.assign(rows.begin(), rows.end());
+    keys_.read(batch, rows);
+    STRAND_OK(read_instants(batch, rows));
+    STRAND_OK(split_late(batch, out));
+    state_rows_.resize(kept_.size());
+    table_->find_or_add(keys_.hashes(), keys_.keys(), state_rows_);
+    if (options_.retention_column) extend();
+    accumulators_->update(batch, kept_, state_rows_, table_->values());
+    table_->touch(state_rows_);
+    context_->ledger->add(Entry::kCounted, static_cast<int64_t>(kept_.size()));
+    share_.set(state_bytes());
+    return emit_changes(out);
+  }
+
+  Status advance(Emitter&) override {
+    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
+    if (!options_.retention_column || table_->size() < purge_at_) return Status();
+    table_->retain([&](const char* row) { return !forgotten(row); });
+    purge_at_ = std::max(kPurgeFrom, 2 * table_->size());
+    share_.set(state_bytes());
+    return Status();
+  }
+
+  Status emit_held(Emitter& out) override {
+    RowEmitter rows(options_.output, out, Port::kMain);
+    Status status;
+    table_->for_each([&](const char* row) {
+      if (status.ok() && table_->was_emitted(row) && !forgotten(row)) {
+        status = emit_row(row, table_->emitted(row), RowKind::kInsert, rows);
+      }
+    });
+    STRAND_OK(status);
+    return rows.flush();
+  }
+
+  Status snapshot(Epoch, state::SnapshotBuilder& out) override {
+    ByteWriter bytes;
+    table_->encode(bytes);
+    out.add("groups", kStateVersion, bytes.take());
+    return Status();
+  }
+  Status restore(const std::vector<state::Section>& parts) override {
+    for (const state::Section& part : parts) {
+      if (part.ref.version > kStateVersion) {
+        return Status(ErrorCode::kNewerFormat,
+                      part.ref.file + ": expected version " + std::to_string(kStateVersion) +
+                          " of section '" + part.ref.name + "', found " + std::to_string(part.ref.version))
+            .hint("run the version of Strandline that wrote it, or a later one");
+      }
+      ByteReader in(part.bytes());
+      STRAND_OK(table_->decode(in, context_->key_groups, context_->max_parallelism));
+    }
+    share_.set(state_bytes());
+    return Status();
+  }
+
+  bool judges_lateness() const override { return options_.retention_column.has_value(); }
+  EventTime last_closed() const override { return newest_; }
+  int64_t state_rows() const override { return table_->size(); }
+  int64_t state_bytes() const override { return static_cast<int64_t>(pool_.bytes() + table_->own_bytes()); }
+
+ private:
+  EventTime judge(uint64_t hash) const {
+    return context_->judge(columnar::key_group(hash, context_->max_parallelism));
+  }
+  bool forgotten(const char* row) const {
+    if (!options_.retention_column) return false;
+    const EventTime expiry = table_->expiry(row);
+    return expiry != EventTime::max() && reached(expiry, judge(state::KeyTable::hash_of(row)));
+  }
+
+  /// Until when each row keeps its key. A row without the column's value keeps it for ever.
+  Status read_instants(const Batch& batch, std::span<const uint32_t> rows) {
+    if (!options_.retention_column) return Status();
+    STRAND_TRY(const auto times,
+               times_.read(batch, *options_.retention_column, rows, EventTime::max().millis));
+    instants_.resize(times.size());
+    for (size_t i = 0; i < times.size(); ++i) instants_[i] = EventTime{times[i]} + options_.retention_after;
+    return Status();
+  }
+
+  /// Takes out the rows whose own instant has been reached: they never begin a total anew.
+  Status split_late(const Batch& batch, Emitter& out) {
+    if (!options_.retention_column) return Status();
+    const EventTime highest = highest_judge(*context_);
+    if (std::ranges::none_of(instants_, [&](EventTime t) { return reached(t, highest); })) return Status();
+    auto late = std::make_shared<columnar::Selection>();
+    size_t n = 0;
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      if (instants_[i] != EventTime::max() && reached(instants_[i], judge(keys_.hashes()[i]))) {
+        late->push_back(kept_[i]);
+        continue;
+      }
+      kept_[n] = kept_[i];
+      instants_[n] = instants_[i];
+      keys_.hashes()[n] = keys_.hashes()[i];
+      keys_.keys()[n] = keys_.keys()[i];
+      ++n;
+    }
+    kept_.resize(n);
+    instants_.resize(n);
+    keys_.hashes().resize(n);
+    keys_.keys().resize(n);
+    if (late->empty()) return Status();
+    context_->ledger->add(Entry::kLate, static_cast<int64_t>(late->size()));
+    return out.wanted(Port::kLate) ? out.emit(Port::kLate, batch.with_selection(late)) : Status();
+  }
+
+  void extend() {
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      char* row = state_rows_[i];
+      if (table_->was_emitted(row) && forgotten(row)) table_->reset(row);
+      table_->set_expiry(row, std::max(instants_[i], table_->expiry(row)));
+    }
+  }
+
+  Status emit_changes(Emitter& out) {
+    RowEmitter rows(options_.output, out, Port::kMain);
+    const auto emit_change = [&](const char* row, const char* before) -> Status {
+      if (before == nullptr) return emit_row(row, row, RowKind::kInsert, rows);
+      if (options_.update_before) STRAND_OK(emit_row(row, before, RowKind::kUpdateBefore, rows));
+      return emit_row(row, row, RowKind::kUpdateAfter, rows);
+    };
+    STRAND_OK(table_->emit_changed(emit_change));
+    STRAND_OK(rows.flush());
+    context_->ledger->add(Entry::kOut, rows.rows());
+    return Status();
+  }
+
+  Status emit_row(const char* row, const char* accumulators, RowKind kind, RowEmitter& rows) {
+    keys_.append(state::KeyTable::key_of(row), rows.row());
+    for (size_t i = 0; i < accumulators_->size(); ++i) {
+      accumulators_->append_result(i, accumulators, rows.row().column(options_.keys.size() + i));
+    }
+    return rows.end_row(kind);
+  }
+
+  GroupOptions options_;
+  std::shared_ptr<const Accumulators> accumulators_;
+  OperatorContext* context_ = nullptr;
+  state::PagePool pool_;  // outlives the table
+  std::unique_ptr<state::AggregateTable> table_;
+  obs::MemoryShare share_;
+  int64_t purge_at_ = kPurgeFrom;
+  EventTime newest_ = EventTime::min();
+
+  // Scratch memory of one batch.
+  Keys keys_;
+  RowList row_list_;
+  Times times_;
+  std::vector<uint32_t> kept_;
+  std::vector<EventTime> instants_;
+  std::vector<char*> state_rows_;
+};
+
+}  // namespace
+
+Result<OperatorPtr> make_group_aggregate(GroupOptions options) {
+  return OperatorPtr(std::make_unique<GroupAggregate>(std::move(options)));
+}
+
+}  // namespace strand::ops

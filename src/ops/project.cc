@@ -1,0 +1,65 @@
+#include "ops/operators.h"
+
+namespace strand::ops {
+
+namespace {
+
+using flow::Batch;
+using flow::Emitter;
+using flow::OperatorContext;
+using obs::Entry;
+
+class Project : public Operator {
+ public:
+  Project(std::vector<std::unique_ptr<expr::Evaluator>> expressions, bool judges, SchemaPtr output)
+      : expressions_(std::move(expressions)), judges_(judges), output_(std::move(output)) {}
+
+  Status open(OperatorContext& context) override {
+    context_ = &context;
+    return Status();
+  }
+  Status process(int, const Batch& batch, Emitter& out) override {
+    context_->ledger->add(Entry::kIn, batch.rows());
+    context_->ledger->add(Entry::kCounted, batch.rows());
+    context_->ledger->add(Entry::kOut, batch.rows());
+    return process_held(batch, out);
+  }
+  Status process_held(const Batch& batch, Emitter& out) override {
+    std::vector<columnar::ColumnPtr> columns;
+    columns.reserve(expressions_.size());
+    for (const auto& expression : expressions_) {
+      STRAND_TRY(auto column, expression->eval(batch, {context_->now, context_->judge()}));
+      columns.push_back(std::move(column));
+    }
+    return out.emit(Port::kMain, batch.with_columns(output_, std::move(columns)));
+  }
+  Status advance(Emitter&) override {
+    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
+    return Status();
+  }
+  bool judges_lateness() const override { return judges_; }
+  EventTime last_closed() const override { return newest_; }
+
+ private:
+  std::vector<std::unique_ptr<expr::Evaluator>> expressions_;
+  bool judges_;
+  SchemaPtr output_;
+  OperatorContext* context_ = nullptr;
+  EventTime newest_ = EventTime::min();
+};
+
+}  // namespace
+
+Result<OperatorPtr> make_project(std::vector<ExprPtr> expressions, SchemaPtr output,
+                                 const expr::CompileOptions& options) {
+  std::vector<std::unique_ptr<expr::Evaluator>> compiled;
+  bool judges = false;
+  for (const ExprPtr& expression : expressions) {
+    judges = judges || expr::reads_watermark(*expression);
+    STRAND_TRY(auto evaluator, expr::compile(expression, options));
+    compiled.push_back(std::move(evaluator));
+  }
+  return OperatorPtr(std::make_unique<Project>(std::move(compiled), judges, std::move(output)));
+}
+
+}  // namespace strand::ops

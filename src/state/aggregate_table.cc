@@ -1,0 +1,117 @@
+#include "state/aggregate_table.h"
+
+#include <cstring>
+
+#include "columnar/batch.h"
+
+namespace strand::state {
+
+namespace {
+constexpr uint32_t kNullLength = 0xFFFFFFFF;
+}  // namespace
+
+AggregateTable::AggregateTable(PagePool& pool, AggregateLayout layout)
+    : pool_(&pool),
+      layout_(std::move(layout)),
+      payload_(payload_bytes(layout_)),
+      keys_(pool, payload_),
+      values_(pool) {}
+
+// Accumulators; then, as the layout wants, the emitted ones and flags, and the expiry at the end.
+size_t AggregateTable::payload_bytes(const AggregateLayout& layout) {
+  const size_t accumulators = layout.accumulators->bytes();
+  const size_t bytes = accumulators + (layout.emitted ? accumulators + 8 : 0) + (layout.expiry ? 8 : 0);
+  return bytes == 0 ? 8 : bytes;
+}
+
+void AggregateTable::clear() {
+  keys_.clear();
+  values_.clear();
+  touched_.clear();
+}
+
+void AggregateTable::touch(std::span<char* const> rows) {
+  for (char* row : rows) {
+    const uint8_t before = flags(row);
+    if ((before & kTouched) != 0) continue;
+    set_flags(row, before | kTouched);
+    touched_.push_back(row);
+  }
+}
+
+EventTime AggregateTable::expiry(const char* row) const {
+  EventTime expiry;
+  std::memcpy(&expiry.millis, row + payload_ - 8, 8);
+  return {expiry.millis ^ EventTime::min().millis};
+}
+
+void AggregateTable::set_expiry(char* row, EventTime expiry) const {
+  const int64_t stored = expiry.millis ^ EventTime::min().millis;
+  std::memcpy(row + payload_ - 8, &stored, 8);
+}
+
+void AggregateTable::reset(char* row) const { std::memset(row, 0, payload_); }
+
+void AggregateTable::copy_row(const char* from, char* to) {
+  std::memset(to, 0, payload_);
+  const size_t bytes = layout_.accumulators->bytes();
+  layout_.accumulators->copy(from, to, values_);
+  if (layout_.emitted) {
+    layout_.accumulators->copy(from + bytes, to + bytes, values_);
+    set_flags(to, flags(from));
+  }
+  if (layout_.expiry) set_expiry(to, expiry(from));
+}
+
+void AggregateTable::encode(ByteWriter& out) const {
+  out.put(size());
+  keys_.for_each([&](const char* row) {
+    out.put(KeyTable::hash_of(row));
+    const std::string_view key = KeyTable::key_of(row);
+    out.put(key.data() == nullptr ? kNullLength : static_cast<uint32_t>(key.size()));
+    out.put_raw(key.data(), key.size());
+    layout_.accumulators->encode(row, out);
+    if (layout_.emitted) {
+      out.put(static_cast<uint8_t>(flags(row) & kEmitted));
+      layout_.accumulators->encode(emitted(row), out);
+    }
+    if (layout_.expiry) out.put(expiry(row).millis);
+  });
+}
+
+Status AggregateTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism) {
+  std::vector<char> aside(payload_);  // a row of another group
+  ByteArena aside_values(*pool_);
+  STRAND_TRY(const int64_t rows, in.get<int64_t>());
+  for (int64_t i = 0; i < rows; ++i) {
+    STRAND_TRY(const uint64_t hash, in.get<uint64_t>());
+    STRAND_TRY(const uint32_t length, in.get<uint32_t>());
+    std::string_view key;
+    if (length != kNullLength) {
+      STRAND_TRY(key, in.get_raw(length));
+    }
+    const bool mine = groups.contains(columnar::key_group(hash, max_parallelism));
+    char* row = aside.data();
+    if (mine) {
+      keys_.find_or_add({&hash, 1}, {&key, 1}, {&row, 1});
+    } else {
+      std::memset(row, 0, payload_);
+    }
+    ByteArena& values = mine ? values_ : aside_values;
+    STRAND_OK(layout_.accumulators->decode(in, row, values));
+    if (layout_.emitted) {
+      STRAND_TRY(const uint8_t emitted_flag, in.get<uint8_t>());
+      STRAND_OK(layout_.accumulators->decode(in, row + layout_.accumulators->bytes(), values));
+      set_flags(row, emitted_flag);
+      const bool changed = emitted_flag == 0 || !layout_.accumulators->equal(row, emitted(row));
+      if (mine && changed) touch({&row, 1});
+    }
+    if (layout_.expiry) {
+      STRAND_TRY(const int64_t expiry_millis, in.get<int64_t>());
+      set_expiry(row, EventTime{expiry_millis});
+    }
+  }
+  return Status();
+}
+
+}  // namespace strand::state

@@ -1,0 +1,146 @@
+#include "state/key_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "state/id_key.h"
+
+namespace strand::state {
+
+namespace {
+
+constexpr size_t kFirstSlots = 64;
+constexpr size_t kKeptSlots = size_t{1} << 20;         // slots kept after a clear
+constexpr size_t kPrefetchFrom = (size_t{128} << 10);  // bytes of slots from which memory is fetched ahead
+constexpr size_t kGroup = 32;
+constexpr uint64_t kLengthMask = (uint64_t{1} << 56) - 1;
+
+uint64_t slot_of(uint64_t hash, uint32_t ref) { return (hash & 0xFFFFFFFF00000000ull) | (uint64_t{ref} + 1); }
+
+}  // namespace
+
+KeyTable::KeyTable(PagePool& pool, size_t payload_bytes)
+    : pool_(&pool),
+      stride_(kKeyBytes + payload_bytes),
+      per_page_(static_cast<uint32_t>(PagePool::kPageBytes / stride_)),
+      long_keys_(pool) {
+  STRAND_CHECK(payload_bytes % 8 == 0 && payload_bytes >= 8 && per_page_ > 0);
+}
+
+void KeyTable::find_or_add(std::span<const uint64_t> hashes, std::span<const std::string_view> keys,
+                           std::span<char*> payloads) {
+  for (size_t from = 0; from < keys.size(); from += kGroup) {
+    const size_t n = std::min(kGroup, keys.size() - from);
+    if (slots_.size() * sizeof(uint64_t) >= kPrefetchFrom) {
+      for (size_t i = from; i < from + n; ++i) __builtin_prefetch(&slots_[hashes[i] & mask_]);
+      for (size_t i = from; i < from + n; ++i) {
+        const uint64_t slot = slots_[hashes[i] & mask_];
+        if (slot != 0) __builtin_prefetch(row_at(static_cast<uint32_t>(slot) - 1), 1);
+      }
+    }
+    for (size_t i = from; i < from + n; ++i) payloads[i] = find_or_add_one(hashes[i], keys[i]) + kKeyBytes;
+  }
+}
+
+char* KeyTable::find_or_add_one(uint64_t hash, std::string_view key) {
+  const ShortKey short_key = short_key_of(key);
+  const Head head{hash, short_key.a, short_key.b};
+  if (slots_.empty()) grow();
+  for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+    const uint64_t slot = slots_[at];
+    if (slot == 0) {
+      if (static_cast<uint64_t>(rows_ + 1) * 10 > slots_.size() * 7) {
+        grow();
+        return find_or_add_one(hash, key);
+      }
+      char* row = add_row(head, key);
+      slots_[at] =
+          slot_of(hash, static_cast<uint32_t>(((pages_.size() - 1) << kIndexBits) + last_page_rows_ - 1));
+      return row;
+    }
+    if ((slot ^ hash) >> 32 != 0) continue;
+    char* row = row_at(static_cast<uint32_t>(slot) - 1);
+    if (same(row, head, key)) return row;
+  }
+}
+
+bool KeyTable::same(const char* row, const Head& head, std::string_view key) const {
+  Head there;
+  std::memcpy(&there, row, sizeof there);
+  if (there.b >> 56 != head.b >> 56 || there.hash != head.hash) return false;
+  if (head.b >> 56 != 0xFF) return there.a == head.a && there.b == head.b;
+  return key_of(row + kKeyBytes) == key;
+}
+
+char* KeyTable::add_row(const Head& head, std::string_view key) {
+  if (pages_.empty() || last_page_rows_ == per_page_) {
+    STRAND_CHECK(pages_.size() < (size_t{1} << (32 - kIndexBits)) - 1);
+    pages_.push_back(pool_->take());
+    last_page_rows_ = 0;
+  }
+  char* row = pages_.back() + last_page_rows_++ * stride_;
+  std::memset(row, 0, stride_);
+  Head stored = head;
+  if (head.b >> 56 == 0xFF) {
+    const char* bytes = long_keys_.store(key);
+    stored.a = reinterpret_cast<uint64_t>(bytes);
+    stored.b = ShortKey::kLongMark | key.size();
+  }
+  std::memcpy(row, &stored, sizeof stored);
+  ++rows_;
+  return row;
+}
+
+void KeyTable::grow() {
+  slots_.assign(std::max(kFirstSlots, slots_.size() * 2), 0);
+  mask_ = slots_.size() - 1;
+  uint32_t ref = 0;
+  for_each([&](const char* payload) {
+    const uint64_t hash = hash_of(payload);
+    uint64_t at = hash & mask_;
+    while (slots_[at] != 0) at = (at + 1) & mask_;
+    slots_[at] = slot_of(hash, ref++);
+    if ((ref & ((1u << kIndexBits) - 1)) == per_page_) ref = ((ref >> kIndexBits) + 1) << kIndexBits;
+  });
+}
+
+void KeyTable::clear() {
+  for (char* page : pages_) pool_->give(page);
+  pages_.clear();
+  last_page_rows_ = 0;
+  rows_ = 0;
+  long_keys_.clear();
+  if (slots_.size() > kKeptSlots) std::vector<uint64_t>().swap(slots_);
+  std::ranges::fill(slots_, 0);
+  mask_ = slots_.empty() ? 0 : slots_.size() - 1;
+}
+
+void KeyTable::swap(KeyTable& other) noexcept {
+  std::swap(pool_, other.pool_);
+  std::swap(stride_, other.stride_);
+  std::swap(per_page_, other.per_page_);
+  slots_.swap(other.slots_);
+  std::swap(mask_, other.mask_);
+  pages_.swap(other.pages_);
+  std::swap(last_page_rows_, other.last_page_rows_);
+  std::swap(rows_, other.rows_);
+  long_keys_.swap(other.long_keys_);
+}
+
+uint64_t KeyTable::hash_of(const char* payload) {
+  uint64_t hash = 0;
+  std::memcpy(&hash, payload - kKeyBytes, sizeof hash);
+  return hash;
+}
+
+std::string_view KeyTable::key_of(const char* payload) {
+  Head head;
+  std::memcpy(&head, payload - kKeyBytes, sizeof head);
+  const uint64_t mark = head.b >> 56;
+  if (mark == 0xFE) return {};
+  if (mark == 0xFF) return {reinterpret_cast<const char*>(head.a), head.b & kLengthMask};
+  return {payload - kKeyBytes + 8, mark};
+}
+
+}  // namespace strand::state

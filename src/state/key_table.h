@@ -1,0 +1,82 @@
+// Keys, and a row of fixed size for each of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "state/byte_arena.h"
+#include "state/page_pool.h"
+
+namespace strand::state {
+
+/// A map from keys to rows of fixed size, for tables that are filled and dropped whole.
+///
+/// An open-addressing array of 8-byte slots (32 bits of hash, 32 bits of row) points to rows that lie on
+/// pages in the order in which their keys came: key and payload stay where they are, and walking the rows is
+/// sequential and does not depend on hashes. Keys up to 15 bytes lie in the row, others in an arena. A slot
+/// array is at most 70 % full. Keys are bytes, data() == nullptr is NULL; the hash is the engine's, whose top
+/// bits are the key group. Belongs to one operator.
+class KeyTable {
+ public:
+  static constexpr size_t kKeyBytes = 24;  // in front of the payload: hash, key
+
+  KeyTable(PagePool& pool, size_t payload_bytes);
+  ~KeyTable() { clear(); }
+  KeyTable(const KeyTable&) = delete;
+  KeyTable& operator=(const KeyTable&) = delete;
+
+  /// payloads[i] = the row of keys[i], made (zeros) if there was none. Rows stay where they are until
+  /// `clear`.
+  void find_or_add(std::span<const uint64_t> hashes, std::span<const std::string_view> keys,
+                   std::span<char*> payloads);
+
+  int64_t size() const { return rows_; }
+  /// Forgets all keys and gives the pages back; the slots are kept for the next use.
+  void clear();
+  /// Bytes beside the pool's pages.
+  size_t own_bytes() const { return slots_.capacity() * sizeof(uint64_t) + long_keys_.big_bytes(); }
+  void swap(KeyTable& other) noexcept;
+
+  static uint64_t hash_of(const char* payload);
+  /// Valid while the row lives.
+  static std::string_view key_of(const char* payload);
+
+  /// Calls f(payload) in the order in which the keys came.
+  template <class F>
+  void for_each(F&& f) const {
+    for (size_t page = 0; page < pages_.size(); ++page) {
+      const uint32_t n = page + 1 == pages_.size() ? last_page_rows_ : per_page_;
+      for (uint32_t i = 0; i < n; ++i) f(pages_[page] + i * stride_ + kKeyBytes);
+    }
+  }
+
+ private:
+  struct Head {
+    uint64_t hash;
+    uint64_t a;
+    uint64_t b;  // last byte: length, or kNullMark, or kLongMark; a long key has its address in `a`, its
+                 // length in `b`
+  };
+  static constexpr uint32_t kIndexBits = 10;  // of a row in its page; a row has 32 bytes or more
+  char* row_at(uint32_t ref) const {
+    return pages_[ref >> kIndexBits] + (ref & ((1u << kIndexBits) - 1)) * stride_;
+  }
+  char* find_or_add_one(uint64_t hash, std::string_view key);
+  bool same(const char* row, const Head& head, std::string_view key) const;
+  char* add_row(const Head& head, std::string_view key);
+  void grow();
+
+  PagePool* pool_;
+  size_t stride_;
+  uint32_t per_page_;
+  std::vector<uint64_t> slots_;  // 0: empty; else the hash's top half, and the row + 1
+  uint64_t mask_ = 0;
+  std::vector<char*> pages_;
+  uint32_t last_page_rows_ = 0;
+  int64_t rows_ = 0;
+  ByteArena long_keys_;
+};
+
+}  // namespace strand::state
