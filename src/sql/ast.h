@@ -1,0 +1,178 @@
+// What the parser makes of a text: statements, queries, expressions, each with its place. Immutable once
+// parsed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "columnar/type.h"
+#include "sql/source_text.h"
+
+namespace strand::sql::ast {
+
+struct Expr;
+struct Query;
+struct TableRef;
+using ExprPtr = std::shared_ptr<const Expr>;
+using QueryPtr = std::shared_ptr<const Query>;
+using TableRefPtr = std::shared_ptr<const TableRef>;
+
+struct OrderItem {
+  ExprPtr expr;
+  bool descending = false;
+};
+
+/// OVER (PARTITION BY … ORDER BY …).
+struct Over {
+  std::vector<ExprPtr> partition_by;
+  std::vector<OrderItem> order_by;
+};
+
+struct Expr {
+  enum class Kind : uint8_t {
+    kName,     // parts: a.b.c
+    kStar,     // parts: the qualifier, if any
+    kNumber,   // text
+    kString,   // text
+    kBoolean,  // number: 0 or 1
+    kNull,
+    kInterval,  // number: milliseconds or months (type says which); text: as written behind INTERVAL
+    kDateTime,  // DATE '…', TIME '…', TIMESTAMP '…': text, and type
+    kCall,      // text: function or operator in upper case; args
+    kCast,      // args[0], type; text: CAST or TRY_CAST
+    kCase,      // args: condition, value, condition, value, …, else (always there)
+  };
+  Kind kind = Kind::kNull;
+  Place place;
+  std::string text = {};
+  std::vector<std::string> parts = {};
+  std::vector<ExprPtr> args = {};
+  int64_t number = 0;
+  columnar::TypePtr type = nullptr;
+  bool distinct = false;  // kCall: f(DISTINCT x)
+  std::shared_ptr<const Over> over = nullptr;
+  ExprPtr filter = nullptr;  // kCall: FILTER (WHERE …)
+};
+
+struct HintOption {
+  std::string key;
+  std::string value;  // of a list hint: empty
+  Place place;
+};
+struct Hint {
+  std::string name;  // upper case
+  std::vector<HintOption> options;
+  Place place;
+};
+
+struct SelectItem {
+  ExprPtr expr;
+  std::optional<std::string> alias;
+};
+
+struct Select {
+  std::vector<Hint> hints;
+  std::vector<SelectItem> items;
+  TableRefPtr from;  // null: no FROM
+  ExprPtr where;
+  std::vector<ExprPtr> group_by;
+  ExprPtr having;
+  ExprPtr qualify;
+  bool grouped = false;  // there is a GROUP BY clause
+};
+
+struct Query {
+  Place place;
+  std::variant<Select, std::vector<QueryPtr>> body;  // one SELECT, or the branches of UNION ALL
+};
+
+/// A window table function: TUMBLE(TABLE t, DESCRIPTOR(c), size [, offset]).
+struct WindowCall {
+  std::string function;  // upper case
+  TableRefPtr table;
+  std::string column;
+  Place column_place;
+  std::vector<ExprPtr> intervals;
+};
+
+struct TableRef {
+  Place place;
+  std::variant<std::string, QueryPtr, WindowCall> source;  // a name, a subquery, a window
+  std::vector<Hint> hints = {};
+  std::optional<std::string> alias = {};
+  std::vector<std::string> columns = {};
+};
+
+struct ColumnDefinition {
+  enum class Kind : uint8_t { kPhysical, kComputed, kMetadata };
+  Kind kind = Kind::kPhysical;
+  std::string name;
+  Place place;
+  columnar::TypePtr type = nullptr;
+  ExprPtr computed = nullptr;
+  std::string metadata_key = {};
+  bool is_virtual = false;
+};
+
+struct Option {
+  std::string key;
+  std::string value;
+  Place place;
+};
+
+struct SetStatement {
+  std::string key;
+  std::string value;
+};
+struct ResetStatement {
+  std::optional<std::string> key;  // nothing: all
+};
+struct CreateTable {
+  std::string name;
+  Place name_place;
+  bool if_not_exists = false;
+  std::vector<ColumnDefinition> columns;
+  std::optional<std::string> watermark_column;
+  Place watermark_place;
+  ExprPtr watermark;
+  std::vector<std::string> primary_key;
+  Place primary_key_place;
+  std::vector<Option> options;
+};
+struct CreateView {
+  std::string name;
+  Place name_place;
+  bool if_not_exists = false;
+  std::vector<std::string> columns;
+  QueryPtr query;
+};
+struct Drop {
+  bool view = false;
+  std::string name;
+  Place name_place;
+  bool if_exists = false;
+};
+struct Insert {
+  std::string table;
+  Place table_place;
+  std::vector<Hint> hints;
+  std::vector<std::pair<std::string, Place>> columns;
+  QueryPtr query;
+};
+struct StatementSet {
+  std::vector<std::pair<Place, Insert>> inserts;
+};
+struct Print {  // a bare SELECT
+  QueryPtr query;
+};
+
+struct Statement {
+  Place place;
+  std::variant<SetStatement, ResetStatement, CreateTable, CreateView, Drop, Insert, StatementSet, Print> body;
+};
+
+}  // namespace strand::sql::ast

@@ -1,0 +1,182 @@
+#include <array>
+
+#include "sql/parser_core.h"
+
+namespace strand::sql {
+
+Result<std::vector<ast::ExprPtr>> Parser::expression_list() {
+  std::vector<ast::ExprPtr> list;
+  do {
+    STRAND_TRY(ast::ExprPtr item, expression());
+    list.push_back(std::move(item));
+  } while (take_symbol(","));
+  return list;
+}
+
+Result<std::vector<ast::OrderItem>> Parser::order_list() {
+  std::vector<ast::OrderItem> list;
+  do {
+    ast::OrderItem item;
+    STRAND_TRY(item.expr, expression());
+    item.descending = is_word("DESC");
+    if (item.descending || is_word("ASC")) take();
+    if (take_word("NULLS")) {
+      if (!take_word("FIRST")) STRAND_OK(expect_word("LAST"));
+    }
+    list.push_back(std::move(item));
+  } while (take_symbol(","));
+  return list;
+}
+
+Result<ast::ExprPtr> Parser::call(const std::string& function, const Place& place) {
+  STRAND_OK(expect_symbol("(", "behind " + function));
+  const Deeper deeper(*this);
+  STRAND_OK(check_depth());
+  bool found = false;
+  STRAND_TRY(ast::ExprPtr special, special_call(function, place, found));
+  if (found) return special;
+  auto expr = std::make_shared<ast::Expr>();
+  expr->kind = ast::Expr::Kind::kCall;
+  expr->place = place;
+  expr->text = function;
+  expr->distinct = take_word("DISTINCT");
+  if (is_symbol("*") && is_symbol(")", 1)) {
+    auto star = std::make_shared<ast::Expr>();
+    star->kind = ast::Expr::Kind::kStar;
+    star->place = here();
+    expr->args.push_back(star);
+    take();
+  } else if (!is_symbol(")")) {
+    STRAND_TRY(expr->args, expression_list());
+  }
+  STRAND_OK(expect_symbol(")", "or ',' behind an argument of " + function));
+  STRAND_OK(call_tail(*expr));
+  return ast::ExprPtr(expr);
+}
+
+Status Parser::call_tail(ast::Expr& call) {
+  if (is_word("FILTER") && is_symbol("(", 1)) {
+    take();
+    take();
+    STRAND_OK(expect_word("WHERE"));
+    STRAND_TRY(call.filter, expression());
+    STRAND_OK(expect_symbol(")", "behind the filter"));
+  }
+  if (!take_word("OVER")) return Status();
+  STRAND_OK(expect_symbol("(", "behind OVER"));
+  auto over = std::make_shared<ast::Over>();
+  if (take_word("PARTITION")) {
+    STRAND_OK(expect_word("BY"));
+    STRAND_TRY(over->partition_by, expression_list());
+  }
+  if (take_word("ORDER")) {
+    STRAND_OK(expect_word("BY"));
+    STRAND_TRY(over->order_by, order_list());
+  }
+  if (is_word("ROWS") || is_word("RANGE")) {
+    return unsupported(here(), "a frame is not supported in OVER", "only ROW_NUMBER() OVER (…) = 1 is");
+  }
+  STRAND_OK(expect_symbol(")", "behind OVER (…"));
+  call.over = std::move(over);
+  return Status();
+}
+
+Result<ast::ExprPtr> Parser::time_unit() {
+  static constexpr std::array kUnits = {"MILLENNIUM",  "CENTURY",    "DECADE", "YEAR",   "QUARTER",
+                                        "MONTH",       "WEEK",       "DAY",    "DOW",    "ISODOW",
+                                        "DOY",         "HOUR",       "MINUTE", "SECOND", "MILLISECOND",
+                                        "MICROSECOND", "NANOSECOND", "EPOCH"};
+  const Place place = here();
+  for (const char* unit : kUnits) {
+    if (take_word(unit)) return make_string(unit, place);
+  }
+  return expected("a unit such as MINUTE");
+}
+
+/// Functions with words between their arguments.
+Result<ast::ExprPtr> Parser::special_call(const std::string& function, const Place& place, bool& found) {
+  found = true;
+  if (function == "CAST" || function == "TRY_CAST") return cast(function);
+  if (function == "TRIM") return trim(place);
+  if (function == "EXTRACT") {
+    STRAND_TRY(ast::ExprPtr unit, time_unit());
+    STRAND_OK(expect_word("FROM"));
+    STRAND_TRY(ast::ExprPtr value, expression());
+    STRAND_OK(expect_symbol(")", "behind EXTRACT"));
+    return make_call(function, {std::move(unit), std::move(value)}, place);
+  }
+  if (function == "TIMESTAMPDIFF" || function == "TIMESTAMPADD") {
+    STRAND_TRY(ast::ExprPtr unit, time_unit());
+    STRAND_OK(expect_symbol(",", "behind the unit"));
+    STRAND_TRY(std::vector<ast::ExprPtr> args, expression_list());
+    STRAND_OK(expect_symbol(")", "behind " + function));
+    args.insert(args.begin(), std::move(unit));
+    return make_call(function, std::move(args), place);
+  }
+  if (function == "POSITION") {
+    STRAND_TRY(ast::ExprPtr part, additive());
+    STRAND_OK(expect_word("IN"));
+    STRAND_TRY(ast::ExprPtr whole, additive());
+    STRAND_OK(expect_symbol(")", "behind POSITION"));
+    return make_call(function, {std::move(part), std::move(whole)}, place);
+  }
+  if (function == "FLOOR" || function == "CEIL" || function == "CEILING") {
+    STRAND_TRY(ast::ExprPtr value, expression());
+    std::vector<ast::ExprPtr> args = {std::move(value)};
+    if (take_word("TO")) {
+      STRAND_TRY(ast::ExprPtr unit, time_unit());
+      args.push_back(std::move(unit));
+    }
+    STRAND_OK(expect_symbol(")", "behind " + function));
+    return make_call(function == "CEILING" ? "CEIL" : function, std::move(args), place);
+  }
+  if (function == "SUBSTRING") {
+    STRAND_TRY(std::vector<ast::ExprPtr> args, expression_list());
+    if (args.size() == 1 && take_word("FROM")) {
+      STRAND_TRY(ast::ExprPtr from, expression());
+      args.push_back(std::move(from));
+      if (take_word("FOR")) {
+        STRAND_TRY(ast::ExprPtr length, expression());
+        args.push_back(std::move(length));
+      }
+    }
+    STRAND_OK(expect_symbol(")", "behind SUBSTRING"));
+    return make_call(function, std::move(args), place);
+  }
+  found = false;
+  return ast::ExprPtr();
+}
+
+Result<ast::ExprPtr> Parser::cast(const std::string& function) {
+  auto expr = std::make_shared<ast::Expr>();
+  expr->kind = ast::Expr::Kind::kCast;
+  expr->place = here();
+  expr->text = function;
+  STRAND_TRY(ast::ExprPtr value, expression());
+  STRAND_OK(expect_word("AS"));
+  STRAND_TRY(expr->type, type());
+  STRAND_OK(expect_symbol(")", "behind the type"));
+  expr->args.push_back(std::move(value));
+  return ast::ExprPtr(expr);
+}
+
+/// TRIM(x), TRIM(LEADING|TRAILING|BOTH [y] FROM x), TRIM(y FROM x).
+Result<ast::ExprPtr> Parser::trim(const Place& place) {
+  const bool leading = take_word("LEADING");
+  const bool trailing = !leading && take_word("TRAILING");
+  const bool sided = leading || trailing || take_word("BOTH");
+  std::vector<ast::ExprPtr> args;
+  if (!(sided && is_word("FROM"))) {
+    STRAND_TRY(ast::ExprPtr first, expression());
+    args.push_back(std::move(first));
+  }
+  if (sided || is_word("FROM")) {
+    STRAND_OK(expect_word("FROM"));
+    STRAND_TRY(ast::ExprPtr value, expression());
+    args.insert(args.begin(), std::move(value));
+  }
+  STRAND_OK(expect_symbol(")", "behind TRIM"));
+  return make_call(leading ? "LTRIM" : trailing ? "RTRIM" : "TRIM", std::move(args), place);
+}
+
+}  // namespace strand::sql

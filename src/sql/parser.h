@@ -1,0 +1,23 @@
+// SQL text to statements.
+#pragma once
+
+#include <vector>
+
+#include "base/status.h"
+#include "sql/ast.h"
+#include "sql/source_text.h"
+
+namespace strand::sql {
+
+inline constexpr size_t kTextBytesMax = 8 << 20;       // a whole file
+inline constexpr size_t kStatementBytesMax = 1 << 20;  // one statement
+inline constexpr int kNestingMax = 200;                // brackets, operators and subqueries inside each other
+inline constexpr int kChainMax = 1'000;                // a || b || c …
+
+/// The statements of a script, in order. `source` outlives them. Errors: kSyntax, kUnsupportedSql,
+/// kLimitExceeded.
+Result<std::vector<ast::Statement>> parse_script(const SourceText& source);
+/// One expression (a watermark of a profile).
+Result<ast::ExprPtr> parse_expression(const SourceText& source);
+
+}  // namespace strand::sql

@@ -1,0 +1,136 @@
+// The recursive-descent parser; its methods are spread over parse_*.cc by topic.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sql/ast.h"
+#include "sql/interval.h"
+#include "sql/lexer.h"
+#include "sql/parser.h"
+
+namespace strand::sql {
+
+/// Reads tokens from front to back, one statement after the other. Looks ahead, never back.
+class Parser {
+ public:
+  Parser(const SourceText& source, std::vector<Token> tokens) : source_(source), tokens_(std::move(tokens)) {}
+
+  Result<std::vector<ast::Statement>> script();
+  Result<ast::ExprPtr> single_expression();
+
+ private:
+  // Tokens (parser_core.cc).
+  const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  const Token& take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
+  bool is_word(std::string_view word, size_t ahead = 0) const;
+  bool is_symbol(std::string_view symbol, size_t ahead = 0) const;
+  bool take_word(std::string_view word);
+  bool take_words(std::initializer_list<std::string_view> words);
+  bool take_symbol(std::string_view symbol);
+  Place here() const { return {&source_, peek().offset}; }
+  Status expected(const std::string& what) const;
+  Status unsupported(const Place& place, const std::string& what, const std::string& hint) const;
+  Status expect_word(std::string_view word);
+  Status expect_symbol(std::string_view symbol, const std::string& after = "");
+  Result<std::string> identifier(const std::string& what);
+  Result<std::string> string_literal(const std::string& what);
+  Result<int> small_number(const std::string& what);
+  bool at_identifier(size_t ahead = 0) const;
+  /// Names without quotes of the current and the next tokens, for messages.
+  static std::string token_text(const Token& token);
+
+  /// Counts nesting while it lives.
+  struct Deeper {
+    explicit Deeper(Parser& parser) : owner(parser) { ++owner.depth_; }
+    ~Deeper() { --owner.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    Parser& owner;
+  };
+  Status check_depth() const;
+  /// A chain such as a || b || c is a tree as deep as it is long.
+  Status check_chain(int links) const;
+
+  // Statements (parse_statement.cc, parse_table.cc).
+  Result<ast::Statement> statement();
+  Result<ast::Statement> create();
+  Result<ast::Statement> set();
+  Result<ast::Statement> drop();
+  Result<ast::Insert> insert();
+  Result<ast::Statement> statement_set();
+  Result<ast::CreateView> create_view();
+  Result<ast::CreateTable> create_table();
+  Status table_element(ast::CreateTable& table);
+  Status column_definition(ast::CreateTable& table);
+  Status table_watermark(ast::CreateTable& table);
+  Status primary_key(ast::CreateTable& table);
+  Status with_options(ast::CreateTable& table);
+  Result<std::string> table_name(const std::string& what);
+  Result<std::vector<std::string>> name_list(const std::string& what);
+  Result<bool> if_not_exists();
+
+  // Queries (parse_query.cc).
+  Result<ast::QueryPtr> query();
+  Result<ast::QueryPtr> query_term();
+  Result<ast::QueryPtr> select();
+  Status select_clauses(ast::Select& select);
+  Status group_by(ast::Select& select);
+  Status refuse_query_tail();
+  Result<ast::SelectItem> select_item();
+  Result<ast::TableRefPtr> table_reference();
+  Result<ast::TableRefPtr> table_primary();
+  Status table_alias(ast::TableRef& table);
+  Result<ast::WindowCall> window_call();
+  Status window_argument(ast::WindowCall& call, size_t position);
+  Result<std::vector<ast::Hint>> hints();
+  Result<ast::Hint> hint();
+
+  // Expressions (parse_expression.cc, parse_primary.cc, parse_call.cc).
+  Result<ast::ExprPtr> expression();
+  Result<ast::ExprPtr> disjunction();
+  Result<ast::ExprPtr> conjunction();
+  Result<ast::ExprPtr> negation();
+  Result<ast::ExprPtr> predicate();
+  Result<ast::ExprPtr> is_predicate(ast::ExprPtr left);
+  Result<ast::ExprPtr> range_predicate(ast::ExprPtr left, const Place& place, bool& found);
+  Result<ast::ExprPtr> additive();
+  Result<ast::ExprPtr> multiplicative();
+  Result<ast::ExprPtr> unary();
+  Result<ast::ExprPtr> primary();
+  Result<ast::ExprPtr> literal(bool& found);
+  Result<ast::ExprPtr> interval();
+  Result<ast::ExprPtr> case_expression();
+  Result<ast::ExprPtr> cast(const std::string& function);
+  Result<ast::ExprPtr> name_or_call();
+  Result<ast::ExprPtr> call(const std::string& function, const Place& place);
+  Result<ast::ExprPtr> special_call(const std::string& function, const Place& place, bool& found);
+  Result<ast::ExprPtr> trim(const Place& place);
+  Status call_tail(ast::Expr& call);
+  Result<std::vector<ast::ExprPtr>> expression_list();
+  Result<std::vector<ast::OrderItem>> order_list();
+  ast::ExprPtr make_call(std::string function, std::vector<ast::ExprPtr> args, const Place& place) const;
+  ast::ExprPtr make_string(std::string text, const Place& place) const;
+  /// A unit such as MINUTE, as a text for EXTRACT, FLOOR, TIMESTAMPDIFF.
+  Result<ast::ExprPtr> time_unit();
+
+  // Types (parse_type.cc).
+  Result<columnar::TypePtr> type();
+  Result<columnar::TypePtr> type_without_null();
+  Result<columnar::TypePtr> timestamp_type();
+  Result<columnar::TypePtr> row_type();
+  Result<int> optional_length(int fallback, int most);
+
+  const SourceText& source_;
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+/// Whether a word cannot be a name without backticks, because a clause begins with it.
+bool is_clause_word(std::string_view upper);
+
+}  // namespace strand::sql

@@ -1,0 +1,71 @@
+#include "sql/source_text.h"
+
+#include <algorithm>
+
+namespace strand::sql {
+
+namespace {
+
+constexpr size_t kExcerptBytes = 160;  // of a longer line, the part around the place is shown
+
+bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+size_t characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
+struct Line {
+  size_t begin;
+  size_t end;
+};
+
+Line line_of(std::string_view text, size_t offset) {
+  const size_t newline = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
+  const size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
+  size_t end = std::min(text.find('\n', offset), text.size());
+  if (end > begin && text[end - 1] == '\r') --end;
+  return {begin, std::max(begin, end)};
+}
+
+}  // namespace
+
+std::string SourceText::where(size_t offset) const {
+  const std::string_view before = text().substr(0, std::min(offset, text_.size()));
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const size_t begin = line_of(text_, before.size()).begin;
+  const size_t column = characters(before.substr(begin)) + 1;
+  return file_ + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+std::string SourceText::excerpt(size_t offset) const {
+  offset = std::min(offset, text_.size());
+  Line line = line_of(text_, offset);
+  if (offset - line.begin > kExcerptBytes / 2 && line.end - line.begin > kExcerptBytes) {
+    line.begin = offset - kExcerptBytes / 2;
+    while (line.begin < offset && !starts_character(text_[line.begin])) ++line.begin;
+  }
+  line.end = std::min(line.end, line.begin + kExcerptBytes);
+  while (line.end < text_.size() && line.end > line.begin && !starts_character(text_[line.end])) --line.end;
+  std::string shown(text().substr(line.begin, line.end - line.begin));
+  std::replace(shown.begin(), shown.end(), '\t', ' ');
+  const size_t indent = characters(text().substr(line.begin, std::max(offset, line.begin) - line.begin));
+  return "\n  " + shown + "\n  " + std::string(indent, ' ') + "^";
+}
+
+std::string where(const Place& place) {
+  return place.source == nullptr ? "" : place.source->where(place.offset);
+}
+
+Status error_at(ErrorCode code, const Place& place, const std::string& message) {
+  if (place.source == nullptr) return Status(code, message);
+  return Status(code, message + place.source->excerpt(place.offset)).at(where(place));
+}
+
+Status located(Status status, const Place& place) {
+  if (status.ok() || !status.where().empty()) return status;
+  Status error = error_at(status.code(), place, status.message());
+  if (status.hint().empty()) return error;
+  return std::move(error).hint(status.hint());
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,230 @@
+#include "sql/unparse.h"
+
+#include <algorithm>
+
+#include "sql/parser_core.h"
+
+namespace strand::sql {
+
+namespace {
+
+template <class List, class F>
+std::string join(const List& list, const std::string& separator, F&& text) {
+  std::string all;
+  bool first = true;
+  for (const auto& item : list) {
+    all += (first ? "" : separator) + text(item);
+    first = false;
+  }
+  return all;
+}
+
+std::string quoted(const std::string& text, char quote) {
+  std::string all(1, quote);
+  for (const char c : text) all += c == quote ? std::string(2, quote) : std::string(1, c);
+  return all + quote;
+}
+
+std::string name(const std::string& text) {
+  std::string upper(text);
+  bool plain = !text.empty() && !(text[0] >= '0' && text[0] <= '9');
+  for (char& c : upper) {
+    plain = plain && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '$');
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return plain && !is_clause_word(upper) ? text : quoted(text, '`');
+}
+
+std::string names(const std::vector<std::string>& list) { return join(list, ", ", name); }
+
+std::string expr_text(const ast::ExprPtr& e) { return to_sql(*e); }
+
+std::string over_text(const ast::Over& over) {
+  std::string text = " OVER (";
+  if (!over.partition_by.empty()) text += "PARTITION BY " + join(over.partition_by, ", ", expr_text);
+  if (!over.order_by.empty()) {
+    text += (over.partition_by.empty() ? "ORDER BY " : " ORDER BY ") +
+            join(over.order_by, ", ", [](const ast::OrderItem& item) {
+              return to_sql(*item.expr) + (item.descending ? " DESC" : "");
+            });
+  }
+  return text + ")";
+}
+
+std::string call_text(const ast::Expr& e) {
+  const auto& args = e.args;
+  const auto is_word = [&] { return !e.text.empty() && e.text[0] >= 'A' && e.text[0] <= 'Z'; };
+  if (e.text == "NOT") return "(NOT " + to_sql(*args[0]) + ")";
+  if (e.text.starts_with("IS ") && args.size() == 1) return "(" + to_sql(*args[0]) + " " + e.text + ")";
+  if (e.text == "IN") {
+    const std::vector<ast::ExprPtr> values(args.begin() + 1, args.end());
+    return "(" + to_sql(*args[0]) + " IN (" + join(values, ", ", expr_text) + "))";
+  }
+  if (e.text == "LIKE" && args.size() == 3) {
+    return "(" + to_sql(*args[0]) + " LIKE " + to_sql(*args[1]) + " ESCAPE " + to_sql(*args[2]) + ")";
+  }
+  if (e.text == "EXTRACT") return "EXTRACT(" + args[0]->text + " FROM " + to_sql(*args[1]) + ")";
+  if ((e.text == "FLOOR" || e.text == "CEIL") && args.size() == 2)
+    return e.text + "(" + to_sql(*args[0]) + " TO " + args[1]->text + ")";
+  if (e.text == "TIMESTAMPDIFF" || e.text == "TIMESTAMPADD") {
+    const std::vector<ast::ExprPtr> rest(args.begin() + 1, args.end());
+    return e.text + "(" + args[0]->text + ", " + join(rest, ", ", expr_text) + ")";
+  }
+  if (e.text == "POSITION") return "POSITION(" + to_sql(*args[0]) + " IN " + to_sql(*args[1]) + ")";
+  if (e.text == "ITEM") return to_sql(*args[0]) + "[" + to_sql(*args[1]) + "]";
+  const bool infix = e.text == "AND" || e.text == "OR" || e.text == "LIKE" ||
+                     e.text.ends_with("DISTINCT FROM") || !is_word();
+  if (infix && args.size() == 1) return "(" + e.text + to_sql(*args[0]) + ")";
+  if (infix && !args.empty()) return "(" + join(args, " " + e.text + " ", expr_text) + ")";
+  if (args.empty() && (e.text.starts_with("CURRENT_") || e.text.starts_with("LOCALTIME")) &&
+      e.text != "CURRENT_WATERMARK")
+    return e.text;
+  std::string text = e.text + "(" + (e.distinct ? "DISTINCT " : "") + join(args, ", ", expr_text) + ")";
+  if (e.filter) text += " FILTER (WHERE " + to_sql(*e.filter) + ")";
+  return e.over ? text + over_text(*e.over) : text;
+}
+
+std::string case_text(const ast::Expr& e) {
+  std::string text = "CASE";
+  for (size_t i = 0; i + 1 < e.args.size(); i += 2)
+    text += " WHEN " + to_sql(*e.args[i]) + " THEN " + to_sql(*e.args[i + 1]);
+  return text + " ELSE " + to_sql(*e.args.back()) + " END";
+}
+
+std::string hints_text(const std::vector<ast::Hint>& hints) {
+  if (hints.empty()) return "";
+  const auto option = [](const ast::HintOption& each) {
+    return quoted(each.key, '\'') + (each.value.empty() ? "" : " = " + quoted(each.value, '\''));
+  };
+  const auto hint = [&](const ast::Hint& each) {
+    return each.name + (each.options.empty() ? "" : "(" + join(each.options, ", ", option) + ")");
+  };
+  return " /*+ " + join(hints, ", ", hint) + " */";
+}
+
+std::string table_text(const ast::TableRef& table) {
+  std::string text;
+  if (const auto* plain = std::get_if<std::string>(&table.source)) {
+    text = name(*plain);
+  } else if (const auto* query = std::get_if<ast::QueryPtr>(&table.source)) {
+    text = "(" + to_sql(**query) + ")";
+  } else {
+    const auto& call = std::get<ast::WindowCall>(table.source);
+    text = "TABLE(" + call.function + "(TABLE " + table_text(*call.table) + ", DESCRIPTOR(" +
+           name(call.column) + "), " + join(call.intervals, ", ", expr_text) + "))";
+  }
+  text += hints_text(table.hints);
+  if (table.alias) text += " AS " + name(*table.alias);
+  return table.columns.empty() ? text : text + " (" + names(table.columns) + ")";
+}
+
+std::string select_text(const ast::Select& select) {
+  const auto item = [](const ast::SelectItem& each) {
+    return to_sql(*each.expr) + (each.alias ? " AS " + name(*each.alias) : "");
+  };
+  std::string text = "SELECT" + hints_text(select.hints) + " " + join(select.items, ", ", item);
+  if (select.from) text += " FROM " + table_text(*select.from);
+  if (select.where) text += " WHERE " + to_sql(*select.where);
+  if (select.grouped)
+    text += " GROUP BY " + (select.group_by.empty() ? "()" : join(select.group_by, ", ", expr_text));
+  if (select.having) text += " HAVING " + to_sql(*select.having);
+  if (select.qualify) text += " QUALIFY " + to_sql(*select.qualify);
+  return text;
+}
+
+std::string column_text(const ast::ColumnDefinition& column) {
+  std::string text = name(column.name) + " ";
+  if (column.kind == ast::ColumnDefinition::Kind::kComputed) return text + "AS " + to_sql(*column.computed);
+  text += columnar::to_string(*column.type);
+  if (column.kind == ast::ColumnDefinition::Kind::kMetadata) {
+    text += " METADATA FROM " + quoted(column.metadata_key, '\'') + (column.is_virtual ? " VIRTUAL" : "");
+  }
+  return text;
+}
+
+std::string insert_text(const ast::Insert& insert) {
+  std::string text = "INSERT INTO " + name(insert.table) + hints_text(insert.hints);
+  if (!insert.columns.empty())
+    text += " (" + join(insert.columns, ", ", [](const auto& column) { return name(column.first); }) + ")";
+  return text + " " + to_sql(*insert.query);
+}
+
+struct StatementText {
+  std::string operator()(const ast::SetStatement& set) const {
+    return "SET " + quoted(set.key, '\'') + " = " + quoted(set.value, '\'');
+  }
+  std::string operator()(const ast::ResetStatement& reset) const {
+    return reset.key ? "RESET " + quoted(*reset.key, '\'') : "RESET";
+  }
+  std::string operator()(const ast::CreateTable& table) const {
+    std::string text = std::string("CREATE TABLE ") + (table.if_not_exists ? "IF NOT EXISTS " : "") +
+                       name(table.name) + " (" + join(table.columns, ", ", column_text);
+    if (table.watermark)
+      text += ", WATERMARK FOR " + name(*table.watermark_column) + " AS " + to_sql(*table.watermark);
+    if (!table.primary_key.empty()) text += ", PRIMARY KEY (" + names(table.primary_key) + ") NOT ENFORCED";
+    const auto option = [](const ast::Option& each) {
+      return quoted(each.key, '\'') + " = " + quoted(each.value, '\'');
+    };
+    return text + ") WITH (" + join(table.options, ", ", option) + ")";
+  }
+  std::string operator()(const ast::CreateView& view) const {
+    return std::string("CREATE VIEW ") + (view.if_not_exists ? "IF NOT EXISTS " : "") + name(view.name) +
+           (view.columns.empty() ? "" : " (" + names(view.columns) + ")") + " AS " + to_sql(*view.query);
+  }
+  std::string operator()(const ast::Drop& drop) const {
+    return std::string("DROP ") + (drop.view ? "VIEW " : "TABLE ") + (drop.if_exists ? "IF EXISTS " : "") +
+           name(drop.name);
+  }
+  std::string operator()(const ast::Insert& insert) const { return insert_text(insert); }
+  std::string operator()(const ast::StatementSet& set) const {
+    return "EXECUTE STATEMENT SET BEGIN " +
+           join(set.inserts, " ", [](const auto& each) { return insert_text(each.second) + ";"; }) + " END";
+  }
+  std::string operator()(const ast::Print& print) const { return to_sql(*print.query); }
+};
+
+}  // namespace
+
+std::string to_sql(const ast::Expr& e) {
+  switch (e.kind) {
+    case ast::Expr::Kind::kName:
+      return join(e.parts, ".", name);
+    case ast::Expr::Kind::kStar:
+      return e.parts.empty() ? "*" : name(e.parts[0]) + ".*";
+    case ast::Expr::Kind::kNumber:
+      return e.text;
+    case ast::Expr::Kind::kString:
+      return quoted(e.text, '\'');
+    case ast::Expr::Kind::kBoolean:
+      return e.number == 1 ? "TRUE" : "FALSE";
+    case ast::Expr::Kind::kNull:
+      return "NULL";
+    case ast::Expr::Kind::kInterval:
+      return "INTERVAL " + e.text;
+    case ast::Expr::Kind::kDateTime: {
+      using columnar::TypeKind;
+      const char* word = e.type->kind == TypeKind::kDate   ? "DATE "
+                         : e.type->kind == TypeKind::kTime ? "TIME "
+                                                           : "TIMESTAMP ";
+      return word + quoted(e.text, '\'');
+    }
+    case ast::Expr::Kind::kCall:
+      return call_text(e);
+    case ast::Expr::Kind::kCast:
+      return e.text + "(" + to_sql(*e.args[0]) + " AS " + columnar::to_string(*e.type) + ")";
+    case ast::Expr::Kind::kCase:
+      return case_text(e);
+  }
+  return "";
+}
+
+std::string to_sql(const ast::Query& query) {
+  if (const auto* select = std::get_if<ast::Select>(&query.body)) return select_text(*select);
+  return join(std::get<std::vector<ast::QueryPtr>>(query.body), " UNION ALL ",
+              [](const ast::QueryPtr& branch) { return to_sql(*branch); });
+}
+
+std::string to_sql(const ast::Statement& statement) { return std::visit(StatementText{}, statement.body); }
+
+}  // namespace strand::sql
