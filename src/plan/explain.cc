@@ -65,8 +65,9 @@ class NodeText {
             (node_.where.empty() ? "" : ", " + node_.where) + ")\n";
     for (const Input& input : node_.inputs) line("input", input_text(input));
     std::visit([this](const auto& detail) { describe(detail); }, node_.detail);
-    if (node_.output) line("output", schema_text(*node_.output));
-    for (const auto& [port, schema] : node_.side_outputs) line(port_name(port), schema_text(*schema));
+    if (node_.output) line("output", schema_text(*node_.output, node_.rowtime));
+    for (const auto& [port, schema] : node_.side_outputs)
+      line(port_name(port), schema_text(*schema, std::nullopt));
   }
 
  private:
@@ -83,11 +84,11 @@ class NodeText {
     if (!input.hash_keys.empty()) text += ", by hash of " + names(schema, input.hash_keys);
     return text;
   }
-  std::string schema_text(const columnar::Schema& schema) const {
+  static std::string schema_text(const columnar::Schema& schema, std::optional<size_t> rowtime) {
     std::string text;
     for (size_t i = 0; i < schema.size(); ++i) {
       text += (i == 0 ? "" : ", ") + schema[i].name + " " + columnar::to_string(*schema[i].type);
-      if (&schema == node_.output.get() && node_.rowtime == i) text += " *rowtime*";
+      if (rowtime == i) text += " *rowtime*";
     }
     return text;
   }
@@ -131,8 +132,7 @@ class NodeText {
   }
   void describe(const Filter& filter) {
     line("condition", expr::to_string(*filter.condition, node_.output.get()));
-    if (expr::reads_watermark(*filter.condition))
-      line("state", "floor of each key group: judges by event time");
+    if (expr::reads_watermark(*filter.condition)) line("state", "floor: judges by event time");
   }
   void describe(const Project& project) { expressions(project.expressions, input()); }
   void describe(const Union&) {}

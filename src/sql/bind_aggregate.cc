@@ -1,0 +1,309 @@
+#include <algorithm>
+
+#include "sql/binder.h"
+
+namespace strand::sql {
+
+using columnar::TypeKind;
+using expr::Aggregate;
+
+namespace {
+
+constexpr size_t kWindowColumns = 3;  // window_start, window_end, window_time
+
+/// One GROUP BY while it is bound: keys and aggregates are collected over the input, and every expression of
+/// the select list and of HAVING becomes one over the aggregation's output: keys, window columns, aggregates.
+class Grouping {
+ public:
+  Grouping(const Relation& input, const ast::Select& select, const std::string& zone)
+      : input_(input), select_(select), in_(input, zone), out_(input, zone) {
+    out_.replace([this](const ast::Expr& e) { return replacement(e); });
+  }
+
+  Status bind_keys() {
+    for (const ast::ExprPtr& ast : select_.group_by) {
+      STRAND_TRY(ExprPtr key, in_.bind(*ast));
+      if (const auto column = window_column(*key)) {
+        grouped_window_[*column] = true;
+      } else if (reads_window(*key)) {
+        return error_at(ErrorCode::kBadWindow, ast->place,
+                        "the rows of a window are grouped by its bounds as they are")
+            .hint("group by window_start and window_end, and compute with them in the select list");
+      } else if (!find_key(*key)) {
+        keys_.push_back(std::move(key));
+      }
+    }
+    if (!input_.window || (grouped_window_[0] && grouped_window_[1])) return Status();
+    return error_at(ErrorCode::kBadWindow,
+                    select_.group_by.empty() ? input_.window->place : select_.group_by[0]->place,
+                    "the rows of a window are grouped by window_start and window_end")
+        .hint("add window_start, window_end to GROUP BY");
+  }
+
+  Result<ExprPtr> bind(const ast::Expr& e) { return out_.bind(e); }
+  Result<ExprPtr> bind_having(const ast::Expr& e) { return out_.bind_condition(e, "HAVING"); }
+
+  /// What the aggregation reads beside plain columns: keys, then arguments.
+  std::vector<ExprPtr> needed() const {
+    std::vector<ExprPtr> all = keys_;
+    for (const Call& call : calls_) {
+      if (call.argument) all.push_back(call.argument);
+    }
+    return all;
+  }
+  size_t keys() const { return keys_.size(); }
+  const std::vector<ExprPtr>& key_expressions() const { return keys_; }
+
+  Result<std::vector<Aggregate>> aggregates(const std::vector<size_t>& at) const {
+    std::vector<Aggregate> list;
+    size_t next = keys_.size();
+    for (const Call& call : calls_) {
+      Aggregate aggregate{
+          .kind = call.kind, .column = 0, .input = nullptr, .type = call.type, .name = call.name};
+      if (call.argument) {
+        aggregate.column = at[next++];
+        aggregate.input = call.argument->type;
+      }
+      list.push_back(std::move(aggregate));
+    }
+    return list;
+  }
+  /// Gives the aggregate at this output column the name of a select item.
+  void name(size_t column, const std::string& alias) {
+    const size_t base = first_aggregate();
+    if (column >= base && column < base + calls_.size()) calls_[column - base].name = alias;
+  }
+  bool is_window_time(size_t column) const { return input_.window && column == keys_.size() + 2; }
+
+ private:
+  struct Call {
+    Aggregate::Kind kind;
+    ExprPtr argument;  // null: COUNT(*)
+    columnar::TypePtr type;
+    std::string name;
+  };
+
+  size_t first_aggregate() const { return keys_.size() + (input_.window ? kWindowColumns : 0); }
+
+  std::optional<size_t> window_column(const expr::Expr& e) const {
+    const size_t own = input_.own_columns();
+    if (!input_.window || e.kind != expr::Expr::Kind::kColumn || e.column < own) return std::nullopt;
+    return e.column - own;
+  }
+  bool reads_window(const expr::Expr& e) const {
+    const std::vector<size_t> columns = expr::columns_of(e);
+    return !columns.empty() && columns.back() >= input_.own_columns();
+  }
+
+  std::optional<size_t> find_key(const expr::Expr& e) const {
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      if (expr::equal(*keys_[i], e)) return i;
+    }
+    return std::nullopt;
+  }
+
+  Result<ExprPtr> replacement(const ast::Expr& e) {
+    if (is_aggregate(e)) return aggregate(e);
+    const bool constant = e.kind != ast::Expr::Kind::kName && e.kind != ast::Expr::Kind::kCall &&
+                          e.kind != ast::Expr::Kind::kCase && e.kind != ast::Expr::Kind::kCast;
+    if (constant || has_aggregate(e)) return ExprPtr();
+    STRAND_TRY(const ExprPtr bound, in_.bind(e));
+    if (const auto key = find_key(*bound)) return expr::column(*key, keys_[*key]->type);
+    if (const auto column = window_column(*bound); column && grouped_window_[*column]) {
+      return expr::column(keys_.size() + *column, bound->type);
+    }
+    if (e.kind != ast::Expr::Kind::kName) return ExprPtr();
+    return error_at(ErrorCode::kUnknownColumn, e.place,
+                    "'" + e.parts.back() + "' is neither grouped nor aggregated")
+        .hint("add it to GROUP BY, or use MIN or MAX of it");
+  }
+
+  Result<ExprPtr> aggregate(const ast::Expr& e) {
+    if (e.distinct) {
+      return error_at(ErrorCode::kUnsupportedSql, e.place, e.text + "(DISTINCT …) is not supported yet")
+          .hint("deduplicate in a view first: ROW_NUMBER() … = 1");
+    }
+    STRAND_TRY(Call call, call_of(e));
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      const bool same_argument = call.argument
+                                     ? calls_[i].argument && expr::equal(*calls_[i].argument, *call.argument)
+                                     : !calls_[i].argument;
+      if (calls_[i].kind == call.kind && same_argument)
+        return expr::column(first_aggregate() + i, calls_[i].type);
+    }
+    calls_.push_back(std::move(call));
+    return expr::column(first_aggregate() + calls_.size() - 1, calls_.back().type);
+  }
+
+  Result<Call> call_of(const ast::Expr& e) {
+    Call call{Aggregate::Kind::kCountStar, nullptr, nullptr, e.text};
+    const bool star = e.args.size() == 1 && e.args[0]->kind == ast::Expr::Kind::kStar;
+    if (e.args.size() != 1 || (star && e.text != "COUNT")) {
+      return error_at(ErrorCode::kUnknownFunction, e.place, e.text + " takes one argument")
+          .hint(e.text == "COUNT" ? "write COUNT(*) or COUNT(column)" : "write " + e.text + "(column)");
+    }
+    if (!star) {
+      if (has_aggregate(*e.args[0])) {
+        return error_at(ErrorCode::kSyntax, e.args[0]->place, "an aggregate cannot stand in an aggregate")
+            .hint("use a view for the inner one");
+      }
+      STRAND_TRY(call.argument, in_.bind(*e.args[0]));
+      if (reads_window(*call.argument)) {
+        return error_at(ErrorCode::kUnsupportedSql, e.args[0]->place,
+                        "the window's bounds cannot be aggregated")
+            .hint("group by them");
+      }
+      call.kind = kind_of(e.text);
+    }
+    if (e.filter) STRAND_OK(apply_filter(call, *e.filter));
+    Result<columnar::TypePtr> type =
+        expr::aggregate_type(call.kind, call.argument ? call.argument->type : nullptr);
+    if (!type.ok()) return located(std::move(type).status(), e.place);
+    call.type = *std::move(type);
+    call.name =
+        call.argument ? e.text + "(" + expr::to_string(*call.argument, &input_.schema()) + ")" : "COUNT(*)";
+    return call;
+  }
+
+  /// f(x) FILTER (WHERE c) is f(CASE WHEN c THEN x END).
+  Status apply_filter(Call& call, const ast::Expr& filter) {
+    STRAND_TRY(const ExprPtr condition, in_.bind_condition(filter, "FILTER"));
+    ExprPtr value = call.argument;
+    if (!value) {
+      value = expr::literal(int64_t{1}, columnar::make_type(TypeKind::kInt, false));
+      call.kind = Aggregate::Kind::kCount;
+    }
+    const ExprPtr none = expr::literal(std::monostate(), columnar::make_type(TypeKind::kNull));
+    Result<ExprPtr> chosen = expr::resolve_call("CASE", {condition, value, none});
+    if (!chosen.ok()) return located(std::move(chosen).status(), filter.place);
+    call.argument = *std::move(chosen);
+    return Status();
+  }
+
+  static Aggregate::Kind kind_of(const std::string& name) {
+    if (name == "SUM") return Aggregate::Kind::kSum;
+    if (name == "MIN") return Aggregate::Kind::kMin;
+    if (name == "MAX") return Aggregate::Kind::kMax;
+    return name == "AVG" ? Aggregate::Kind::kAvg : Aggregate::Kind::kCount;
+  }
+
+  const Relation& input_;
+  const ast::Select& select_;
+  ExpressionBinder in_;
+  ExpressionBinder out_;
+  std::vector<ExprPtr> keys_;
+  bool grouped_window_[kWindowColumns] = {};
+  std::vector<Call> calls_;
+};
+
+std::vector<columnar::Field> key_fields(const columnar::Schema& input, const std::vector<size_t>& keys) {
+  std::vector<columnar::Field> fields;
+  for (const size_t key : keys) fields.push_back(input[key]);
+  return fields;
+}
+
+/// The input of an aggregation without the columns of its pending window.
+Relation without_window(const Relation& input) {
+  Relation plain = input;
+  if (plain.window) plain.columns.resize(plain.columns.size() - kWindowColumns);
+  plain.window.reset();
+  return plain;
+}
+
+plan::Detail window_detail(const PendingWindow& window, std::vector<size_t> keys,
+                           std::vector<Aggregate> aggregates, const std::string& zone) {
+  return plan::WindowAggregate{.keys = std::move(keys),
+                               .time_column = window.time_column,
+                               .size = window.size,
+                               .offset = window.offset,
+                               .aggregates = std::move(aggregates),
+                               .zone = zone,
+                               .early_delay = {},
+                               .pre_aggregate = {}};
+}
+
+void add_late_output(plan::Node& node, const columnar::Schema& input) {
+  std::vector<columnar::Field> fields = input.fields();
+  const columnar::TypePtr bounds = columnar::timestamp_type(3, /*ltz=*/false, /*nullable=*/false);
+  fields.push_back({"window_start", bounds});
+  fields.push_back({"window_end", bounds});
+  fields.push_back({"judge", columnar::timestamp_type(3, /*ltz=*/true)});
+  fields.push_back({"fully_late", columnar::make_type(TypeKind::kBoolean, false)});
+  node.side_outputs[Port::kLate] = make_schema(std::move(fields));
+  node.side_outputs[Port::kEarly] = node.output;
+}
+
+}  // namespace
+
+Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select& select, SelectHints& hints,
+                                        const Place& place) {
+  if (input.updating) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "an aggregate over '" + input.name + "' is not supported: its rows are updated later")
+        .hint("aggregate once, or use a window, whose rows are written once");
+  }
+  Grouping grouping(input, select, zone());
+  STRAND_OK(grouping.bind_keys());
+  STRAND_TRY(const std::vector<ast::SelectItem> items, expand_stars(input, select.items));
+  std::vector<ExprPtr> expressions;
+  std::vector<Column> columns;
+  for (size_t i = 0; i < items.size(); ++i) {
+    STRAND_TRY(ExprPtr bound, grouping.bind(*items[i].expr));
+    Column column{item_name(items[i], i), bound->type};
+    if (bound->kind == expr::Expr::Kind::kColumn) {
+      if (grouping.is_window_time(bound->column)) column.time = TimeAttribute::kRowtime;
+      if (items[i].alias) grouping.name(bound->column, *items[i].alias);
+    }
+    expressions.push_back(std::move(bound));
+    columns.push_back(std::move(column));
+  }
+  ExprPtr having;
+  if (select.having) {
+    STRAND_TRY(having, grouping.bind_having(*select.having));
+  }
+  std::vector<ExprPtr> needed = grouping.needed();
+  Duration after;
+  std::optional<ExprPtr> instant;
+  if (!input.window) {
+    STRAND_TRY(instant, retention_instant(input, hints, after));
+  }
+  if (instant) needed.push_back(*instant);
+  std::vector<size_t> at;
+  const Relation plain = with_hidden(without_window(input), needed, at, place);
+  std::optional<plan::Retention> retention;
+  if (instant) retention = plan::Retention{at.back(), after};
+
+  STRAND_TRY(std::vector<Aggregate> aggregates, grouping.aggregates(at));
+  std::vector<size_t> keys(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(grouping.keys()));
+  std::vector<columnar::Field> fields = key_fields(plain.schema(), keys);
+  for (size_t i = 0; input.window && i < kWindowColumns; ++i) {
+    const Column& column = input.columns[input.columns.size() - kWindowColumns + i];
+    fields.push_back({column.name, column.type});
+  }
+  for (const Aggregate& aggregate : aggregates) fields.push_back({aggregate.name, aggregate.type});
+  plan::Input edge = plain.input();
+  if (keys.empty()) edge.single = true;
+  edge.hash_keys = keys;
+  plan::Detail detail = plan::GroupAggregate{keys, aggregates, retention, false};
+  if (input.window) {
+    const bool local = input.columns.back().type->kind == TypeKind::kTimestampLtz;
+    detail = window_detail(*input.window, keys, aggregates, local ? zone() : "UTC");
+  }
+  auto node = nodes_.make(std::move(detail), {edge}, make_schema(std::move(fields)), place);
+  if (input.window) {
+    node->rowtime = keys.size() + 2;
+    add_late_output(*node, plain.schema());
+  }
+  Relation grouped;
+  grouped.node = node;
+  grouped.name = input.name;
+  grouped.updating = !input.window.has_value();
+  if (having) {
+    auto filtered = nodes_.make(plan::Filter{having}, {grouped.input()}, node->output, select.having->place);
+    filtered->rowtime = node->rowtime;
+    grouped.node = filtered;
+  }
+  return project(grouped, expressions, std::move(columns), place);
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,195 @@
+#include "sql/bind_expression.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sql/coerce.h"
+
+namespace strand::sql {
+
+using columnar::TypeKind;
+
+namespace {
+
+std::string join_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (text.size() > 120) return text + ", …";
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_aggregate(const ast::Expr& e) {
+  static constexpr std::array kNames = {"COUNT", "SUM", "MIN", "MAX", "AVG"};
+  return e.kind == ast::Expr::Kind::kCall && !e.over &&
+         std::find(kNames.begin(), kNames.end(), e.text) != kNames.end();
+}
+
+bool has_aggregate(const ast::Expr& e) {
+  if (is_aggregate(e)) return true;
+  return std::any_of(e.args.begin(), e.args.end(),
+                     [](const ast::ExprPtr& arg) { return has_aggregate(*arg); });
+}
+
+bool is_row_number(const ast::Expr& e) {
+  return e.kind == ast::Expr::Kind::kCall && e.text == "ROW_NUMBER" && e.over != nullptr;
+}
+
+std::vector<ast::ExprPtr> conjuncts(const ast::ExprPtr& condition) {
+  if (condition->kind != ast::Expr::Kind::kCall || condition->text != "AND") return {condition};
+  std::vector<ast::ExprPtr> parts;
+  for (const ast::ExprPtr& arg : condition->args) {
+    const auto inner = conjuncts(arg);
+    parts.insert(parts.end(), inner.begin(), inner.end());
+  }
+  return parts;
+}
+
+Result<ExprPtr> ExpressionBinder::bind(const ast::Expr& e) const {
+  STRAND_TRY(ExprPtr bound, bind_part(e));
+  Result<ExprPtr> folded = expr::fold(bound, {zone_});
+  if (!folded.ok()) return located(std::move(folded).status(), e.place);
+  return *std::move(folded);
+}
+
+Result<ExprPtr> ExpressionBinder::bind_condition(const ast::Expr& e, const std::string& clause) const {
+  STRAND_TRY(ExprPtr bound, bind(e));
+  if (bound->type->kind == TypeKind::kBoolean) return bound;
+  return error_at(ErrorCode::kTypeMismatch, e.place,
+                  clause + " expects a condition (BOOLEAN), found " + columnar::to_string(*bound->type))
+      .hint("compare it with something");
+}
+
+Result<size_t> ExpressionBinder::column(const std::string& name, const Place& place) const {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < relation_.columns.size(); ++i) {
+    if (relation_.columns[i].name != name) continue;
+    if (found) {
+      return error_at(ErrorCode::kUnknownColumn, place, "column '" + name + "' is there twice")
+          .hint("give one of them another name with AS");
+    }
+    found = i;
+  }
+  if (found) return *found;
+  std::vector<std::string> names;
+  for (const Column& each : relation_.columns) names.push_back(each.name);
+  const std::string near = suggestion(name, names);
+  const std::string of = relation_.name.empty() ? "" : " in '" + relation_.name + "'";
+  return error_at(ErrorCode::kUnknownColumn, place, "there is no column '" + name + "'" + of)
+      .hint(near.empty() ? "its columns: " + join_names(names) : "did you mean '" + near + "'?");
+}
+
+Result<ExprPtr> ExpressionBinder::bind_part(const ast::Expr& e) const {
+  if (replace_) {
+    STRAND_TRY(ExprPtr replaced, replace_(e));
+    if (replaced) return replaced;
+  }
+  switch (e.kind) {
+    case ast::Expr::Kind::kName:
+      return bind_name(e);
+    case ast::Expr::Kind::kStar:
+      return error_at(ErrorCode::kSyntax, e.place, "* cannot stand here").hint("name the columns");
+    case ast::Expr::Kind::kCall:
+      return bind_call(e);
+    case ast::Expr::Kind::kCase:
+      return bind_case(e);
+    case ast::Expr::Kind::kCast: {
+      STRAND_TRY(ExprPtr value, bind_part(*e.args[0]));
+      Result<ExprPtr> cast = expr::resolve_cast(std::move(value), e.type, e.text == "TRY_CAST");
+      return cast.ok() ? cast : located(std::move(cast).status(), e.place);
+    }
+    default: {
+      Result<ExprPtr> constant = bind_literal(e);
+      return constant.ok() ? constant : located(std::move(constant).status(), e.place);
+    }
+  }
+}
+
+Result<ExprPtr> ExpressionBinder::bind_name(const ast::Expr& e) const {
+  size_t next = 1;
+  const bool qualified = e.parts.size() > 1 && e.parts[0] == relation_.name;
+  const auto is_first = [&](const Column& column) { return column.name == e.parts[0]; };
+  if (e.parts.size() > 1 && !qualified &&
+      std::none_of(relation_.columns.begin(), relation_.columns.end(), is_first)) {
+    return error_at(ErrorCode::kUnknownTable, e.place, "there is no table '" + e.parts[0] + "' in FROM")
+        .hint(relation_.name.empty() ? "name the column without a qualifier"
+                                     : "the table here is called '" + relation_.name + "'");
+  }
+  STRAND_TRY(const size_t index, column(e.parts[qualified ? 1 : 0], e.place));
+  if (qualified) ++next;
+  ExprPtr value = expr::column(index, relation_.columns[index].type);
+  for (; next < e.parts.size(); ++next) {
+    if (value->type->kind != TypeKind::kRow) {
+      return error_at(ErrorCode::kUnknownColumn, e.place,
+                      "'" + e.parts[next - 1] + "' is " + columnar::to_string(*value->type) +
+                          " and has no field '" + e.parts[next] + "'")
+          .hint(relation_.name.empty() ? "name the column without a qualifier"
+                                       : "the table here is called '" + relation_.name + "'");
+    }
+    const columnar::TypePtr text = columnar::make_type(TypeKind::kString, false);
+    Result<ExprPtr> field = expr::resolve_call("GET_FIELD", {value, expr::literal(e.parts[next], text)});
+    if (!field.ok()) return located(std::move(field).status(), e.place);
+    value = *std::move(field);
+  }
+  return value;
+}
+
+Result<std::vector<ExprPtr>> ExpressionBinder::bind_args(const ast::Expr& e) const {
+  std::vector<ExprPtr> args;
+  for (const ast::ExprPtr& arg : e.args) {
+    STRAND_TRY(ExprPtr bound, bind_part(*arg));
+    args.push_back(std::move(bound));
+  }
+  return args;
+}
+
+Result<ExprPtr> ExpressionBinder::bind_call(const ast::Expr& e) const {
+  if (is_row_number(e)) {
+    return error_at(ErrorCode::kUnsupportedSql, e.place,
+                    "ROW_NUMBER() stands alone in a select list, or in QUALIFY")
+        .hint("write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) = 1");
+  }
+  if (e.over) {
+    return error_at(ErrorCode::kUnsupportedSql, e.place, e.text + " OVER is not supported")
+        .hint("only ROW_NUMBER() OVER (…) = 1 is");
+  }
+  if (is_aggregate(e)) {
+    return error_at(ErrorCode::kSyntax, e.place, "an aggregate (" + e.text + ") cannot stand here")
+        .hint("aggregates stand in the select list and in HAVING");
+  }
+  if (e.distinct || e.filter) {
+    return error_at(ErrorCode::kSyntax, e.place, "only aggregates take DISTINCT and FILTER");
+  }
+  STRAND_TRY(std::vector<ExprPtr> args, bind_args(e));
+  if (e.text == "CURRENT_WATERMARK") STRAND_OK(check_watermark_call(e, args));
+  const bool to_unit = (e.text == "FLOOR" || e.text == "CEIL") && args.size() == 2;  // FLOOR(ts TO HOUR)
+  Result<ExprPtr> call = expr::resolve_call(to_unit ? e.text + "_TIME" : e.text, std::move(args));
+  return call.ok() ? call : located(std::move(call).status(), e.place);
+}
+
+Status ExpressionBinder::check_watermark_call(const ast::Expr& e, const std::vector<ExprPtr>& args) const {
+  const bool rowtime = args.size() == 1 && args[0]->kind == expr::Expr::Kind::kColumn &&
+                       args[0]->column < relation_.columns.size() &&
+                       relation_.columns[args[0]->column].time == TimeAttribute::kRowtime;
+  if (rowtime) return Status();
+  const auto time = relation_.rowtime();
+  return error_at(ErrorCode::kTypeMismatch, e.place, "CURRENT_WATERMARK expects the event-time column")
+      .hint(time ? "write CURRENT_WATERMARK(" + relation_.columns[*time].name + ")"
+                 : "there is none here: it comes from WATERMARK FOR and passes through plain columns only");
+}
+
+Result<ExprPtr> ExpressionBinder::bind_case(const ast::Expr& e) const {
+  STRAND_TRY(std::vector<ExprPtr> args, bind_args(e));
+  for (size_t i = 0; i + 1 < args.size(); i += 2) {
+    if (args[i]->type->kind == TypeKind::kBoolean || args[i]->type->kind == TypeKind::kNull) continue;
+    return error_at(ErrorCode::kTypeMismatch, e.args[i]->place,
+                    "WHEN expects a condition (BOOLEAN), found " + columnar::to_string(*args[i]->type));
+  }
+  Result<ExprPtr> call = expr::resolve_call("CASE", std::move(args));
+  return call.ok() ? call : located(std::move(call).status(), e.place);
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,56 @@
+// Names and types for expressions.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "expr/compile.h"
+#include "sql/ast.h"
+#include "sql/relation.h"
+
+namespace strand::sql {
+
+using expr::ExprPtr;
+
+/// Makes typed expressions over the columns of one relation. Errors point at the part of the text that is
+/// wrong.
+class ExpressionBinder {
+ public:
+  ExpressionBinder(const Relation& relation, std::string zone)
+      : relation_(relation), zone_(std::move(zone)) {}
+
+  /// Asked before each part: gives an expression in its place, or null.
+  using Replace = std::function<Result<ExprPtr>(const ast::Expr&)>;
+  void replace(Replace replacement) { replace_ = std::move(replacement); }
+
+  /// Constant parts are folded.
+  Result<ExprPtr> bind(const ast::Expr& e) const;
+  /// A condition: BOOLEAN.
+  Result<ExprPtr> bind_condition(const ast::Expr& e, const std::string& clause) const;
+  /// The index of a column. Errors: kUnknownColumn with the nearest name.
+  Result<size_t> column(const std::string& name, const Place& place) const;
+
+ private:
+  Result<ExprPtr> bind_part(const ast::Expr& e) const;
+  Result<ExprPtr> bind_name(const ast::Expr& e) const;
+  Result<ExprPtr> bind_call(const ast::Expr& e) const;
+  Result<ExprPtr> bind_case(const ast::Expr& e) const;
+  Result<std::vector<ExprPtr>> bind_args(const ast::Expr& e) const;
+  Status check_watermark_call(const ast::Expr& e, const std::vector<ExprPtr>& args) const;
+
+  const Relation& relation_;
+  std::string zone_;
+  Replace replace_;
+};
+
+/// A literal of the text. Errors: kSyntax for dates that are none.
+Result<ExprPtr> bind_literal(const ast::Expr& e);
+/// Whether the call is one of COUNT, SUM, MIN, MAX, AVG.
+bool is_aggregate(const ast::Expr& e);
+/// Whether an aggregate call stands anywhere in it.
+bool has_aggregate(const ast::Expr& e);
+bool is_row_number(const ast::Expr& e);
+/// The parts of a condition that AND joins.
+std::vector<ast::ExprPtr> conjuncts(const ast::ExprPtr& condition);
+
+}  // namespace strand::sql

@@ -1,0 +1,149 @@
+#include <algorithm>
+
+#include "sql/binder.h"
+#include "sql/coerce.h"
+#include "sql/interval.h"
+
+namespace strand::sql {
+
+namespace {
+
+constexpr int kViewDepthMax = 100;
+
+/// Counts nesting while it lives.
+class Depth {
+ public:
+  explicit Depth(int& depth) : depth_(++depth) {}
+  ~Depth() { --depth_; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+
+ private:
+  int& depth_;
+};
+
+}  // namespace
+
+Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
+  Relation bound;
+  if (const auto* name = std::get_if<std::string>(&ref.source)) {
+    STRAND_TRY(bound, bind_named(*name, ref.hints, ref.place));
+  } else if (const auto* query = std::get_if<ast::QueryPtr>(&ref.source)) {
+    STRAND_TRY(bound, bind_query(**query));
+  } else {
+    STRAND_TRY(bound, bind_window(std::get<ast::WindowCall>(ref.source), ref.place));
+  }
+  if (ref.alias) bound.name = *ref.alias;
+  if (ref.columns.empty()) return bound;
+  if (ref.columns.size() != bound.columns.size()) {
+    return error_at(ErrorCode::kSyntax, ref.place,
+                    "the alias names " + std::to_string(ref.columns.size()) + " columns, there are " +
+                        std::to_string(bound.columns.size()));
+  }
+  for (size_t i = 0; i < ref.columns.size(); ++i) bound.columns[i].name = ref.columns[i];
+  return bound;
+}
+
+Result<Relation> Binder::bind_named(const std::string& name, const std::vector<ast::Hint>& hints,
+                                    const Place& place) {
+  if (name.find('$') != std::string::npos) return bind_system_view(name, hints, place);
+  if (const auto table = catalog_.table(name)) return bind_scan(table, hints, place);
+  if (const auto view = catalog_.view(name)) return bind_view(*view, hints, place);
+  return catalog_.unknown(name, place);
+}
+
+Result<Relation> Binder::bind_view(View& view, const std::vector<ast::Hint>& hints, const Place& place) {
+  if (!hints.empty()) {
+    return error_at(ErrorCode::kBadHint, hints[0].place, "'" + view.name + "' is a view and takes no hints")
+        .hint("put OPTIONS behind the tables that it reads");
+  }
+  if (view.bound) return *view.bound;
+  if (view.binding) {
+    return error_at(ErrorCode::kUnknownTable, place, "view '" + view.name + "' reads itself")
+        .hint("read another table");
+  }
+  const Depth depth(depth_);
+  if (depth_ > kViewDepthMax) {
+    return error_at(ErrorCode::kLimitExceeded, place,
+                    "views are nested more than " + std::to_string(kViewDepthMax) + " deep");
+  }
+  view.binding = true;
+  const Nodes::Owner owner(nodes_, nodes_.unique_owner(view.name));
+  Result<Relation> bound = bind_query(*view.query);
+  view.binding = false;
+  if (!bound.ok()) return std::move(bound).status();
+  bound->name = view.name;
+  if (!view.columns.empty()) {
+    if (view.columns.size() != bound->columns.size()) {
+      return error_at(ErrorCode::kSyntax, view.place,
+                      "view '" + view.name + "' names " + std::to_string(view.columns.size()) +
+                          " columns, its query has " + std::to_string(bound->columns.size()));
+    }
+    for (size_t i = 0; i < view.columns.size(); ++i) bound->columns[i].name = view.columns[i];
+  }
+  view.bound = *bound;
+  return bound;
+}
+
+Result<Duration> Binder::interval_of(const ast::Expr& e, const std::string& what) const {
+  if (e.kind == ast::Expr::Kind::kInterval && e.type->kind == columnar::TypeKind::kIntervalMillis)
+    return Duration{e.number};
+  return error_at(ErrorCode::kBadWindow, e.place,
+                  "the window's " + what + " is an INTERVAL of days to seconds")
+      .hint("such as INTERVAL '1' MINUTE");
+}
+
+Status Binder::check_view(const std::string& name) {
+  const auto view = catalog_.view(name);
+  if (!view) return Status();
+  Result<Relation> bound = bind_view(*view, {}, view->place);
+  return bound.ok() ? Status() : std::move(bound).status();
+}
+
+Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& place) {
+  STRAND_TRY(Relation bound, bind_table(*call.table));
+  if (bound.window)
+    return error_at(ErrorCode::kBadWindow, place, "a window cannot stand on a window")
+        .hint("group the inner one first");
+  if (bound.updating) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "a window cannot read '" + bound.name + "': its rows are updated later")
+        .hint("put the window below the GROUP BY");
+  }
+  const ExpressionBinder binder(bound, zone());
+  STRAND_TRY(const size_t time, binder.column(call.column, call.column_place));
+  if (bound.columns[time].time != TimeAttribute::kRowtime) {
+    const auto rowtime = bound.rowtime();
+    const bool proctime = bound.columns[time].time == TimeAttribute::kProctime;
+    return error_at(ErrorCode::kBadWindow, call.column_place,
+                    "'" + call.column + "' is " + (proctime ? "processing time" : "no event time") +
+                        ": a window needs the column of WATERMARK FOR, passed on unchanged")
+        .hint(rowtime ? "the event time here is '" + bound.columns[*rowtime].name + "'"
+                      : "declare WATERMARK FOR, and select the column as it is");
+  }
+  PendingWindow window{.time_column = time, .size = {}, .offset = {}, .place = place};
+  STRAND_TRY(window.size, interval_of(*call.intervals[0], "size"));
+  if (window.size.millis <= 0) {
+    return error_at(ErrorCode::kBadWindow, call.intervals[0]->place, "the window's size must be more than 0")
+        .hint("such as INTERVAL '1' MINUTE");
+  }
+  if (call.intervals.size() > 1 && call.intervals[1]) {
+    STRAND_TRY(window.offset, interval_of(*call.intervals[1], "offset"));
+    if (std::abs(window.offset.millis) >= window.size.millis) {
+      return error_at(ErrorCode::kBadWindow, call.intervals[1]->place,
+                      "the window's offset must be smaller than its size")
+          .hint("write the remainder: " +
+                interval_literal(std::abs(window.offset.millis) % window.size.millis));
+    }
+  }
+  const columnar::TypePtr bounds = columnar::timestamp_type(3, /*ltz=*/false, /*nullable=*/false);
+  const bool ltz = bound.columns[time].type->kind == columnar::TypeKind::kTimestampLtz;
+  bound.columns[time].time = TimeAttribute::kNone;  // window_time takes its place
+  bound.columns.push_back({"window_start", bounds});
+  bound.columns.push_back({"window_end", bounds});
+  bound.columns.push_back({"window_time", columnar::timestamp_type(3, ltz, false), TimeAttribute::kRowtime});
+  bound.window = window;
+  return bound;
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,162 @@
+#include "sql/binder.h"
+#include "sql/coerce.h"
+
+namespace strand::sql {
+
+using columnar::TypeKind;
+
+namespace {
+
+Status check_time_type(const TableColumn& column, const columnar::Type& type, const Place& place) {
+  const bool timestamp = type.kind == TypeKind::kTimestamp || type.kind == TypeKind::kTimestampLtz;
+  if (timestamp && type.precision <= 3) return Status();
+  Status error = error_at(ErrorCode::kTypeMismatch, place,
+                          "WATERMARK FOR expects TIMESTAMP(3) or TIMESTAMP_LTZ(3), '" + column.name +
+                              "' is " + columnar::to_string(type));
+  if (timestamp)
+    return std::move(error).hint("declare it as " + std::string(type.kind == TypeKind::kTimestamp
+                                                                    ? "TIMESTAMP(3)"
+                                                                    : "TIMESTAMP_LTZ(3)"));
+  return std::move(error).hint("add a computed column: event_time AS TO_TIMESTAMP_LTZ(" + column.name +
+                               ", 3)");
+}
+
+/// The constant that the watermark trails the time column by, if it is that simple.
+std::optional<Duration> trail_of(const expr::Expr& e, size_t time_column) {
+  const auto is_time = [&](const expr::Expr& part) {
+    return part.kind == expr::Expr::Kind::kColumn && part.column == time_column;
+  };
+  if (is_time(e)) return Duration{0};
+  if (e.kind != expr::Expr::Kind::kCall || e.function != "-" || e.args.size() != 2 || !is_time(*e.args[0]))
+    return std::nullopt;
+  const expr::Expr& bound = *e.args[1];
+  if (bound.kind != expr::Expr::Kind::kLiteral || bound.type->kind != TypeKind::kIntervalMillis)
+    return std::nullopt;
+  const auto* millis = std::get_if<int64_t>(&bound.literal);
+  if (millis == nullptr || *millis < 0) return std::nullopt;
+  return Duration{*millis};
+}
+
+std::string scan_key(const std::string& table, const std::map<std::string, std::string>& options) {
+  std::string key = table;
+  for (const auto& [name, value] : options) key += '\0' + name + '\0' + value;
+  return key;
+}
+
+Status at_option(Status status, const Table& table) {
+  for (const auto& [key, place] : table.option_places) {
+    if (status.message().find("'" + key + "'") != std::string::npos) return located(std::move(status), place);
+  }
+  const auto connector = table.option_places.find("connector");
+  return located(std::move(status), connector == table.option_places.end() ? table.place : connector->second);
+}
+
+}  // namespace
+
+columnar::SchemaPtr bad_schema() {
+  return make_schema({{"shard", columnar::make_type(TypeKind::kString, false)},
+                      {"shard_position", columnar::make_type(TypeKind::kBigInt, false)},
+                      {"payload", columnar::make_type(TypeKind::kBytes, false)},
+                      {"reason", columnar::make_type(TypeKind::kString, false)},
+                      {"read_at", columnar::timestamp_type(3, /*ltz=*/true, /*nullable=*/false)}});
+}
+
+Result<Relation> Binder::bind_scan(const std::shared_ptr<Table>& table, const std::vector<ast::Hint>& hints,
+                                   const Place& place) {
+  STRAND_TRY(const auto options, options_of(hints, "a table"));
+  const std::string key = scan_key(table->spec.name + "@" + table->spec.where, options);
+  if (const auto known = scans_.find(key); known != scans_.end()) return known->second;
+  if (table->metadata) {
+    return error_at(ErrorCode::kUnsupportedSql, *table->metadata, "METADATA columns are not supported yet")
+        .hint("leave the column out");
+  }
+  Table hinted = *table;
+  for (const auto& [name, value] : options) {
+    STRAND_OK(located(apply_options(hinted, {{name, value}}), hints[0].place));
+  }
+  if (check_options_) {
+    Status checked = check_options_(hinted.spec.options, /*as_sink=*/false);
+    if (!checked.ok())
+      return options.empty() ? at_option(std::move(checked), hinted) : located(std::move(checked), place);
+  }
+  const Nodes::Owner owner(nodes_, table->spec.name);
+  STRAND_TRY(Relation scan, make_scan(hinted));
+  scans_[key] = scan;
+  return scan;
+}
+
+Result<std::vector<ExprPtr>> Binder::scan_expressions(const Table& table) {
+  Relation physical;
+  physical.name = table.spec.name;
+  for (const columnar::Field& field : table.spec.schema->fields())
+    physical.columns.push_back({field.name, field.type});
+  std::map<std::string, ExprPtr> computed;  // computed columns may use those above them
+  ExpressionBinder binder(physical, zone());
+  binder.replace([&](const ast::Expr& e) -> Result<ExprPtr> {
+    if (e.kind != ast::Expr::Kind::kName || e.parts.size() != 1) return ExprPtr();
+    const auto found = computed.find(e.parts[0]);
+    return found == computed.end() ? ExprPtr() : found->second;
+  });
+  std::vector<ExprPtr> expressions;
+  for (const TableColumn& column : table.columns) {
+    if (!column.computed) {
+      expressions.push_back(expr::column(column.physical, column.type));
+      continue;
+    }
+    STRAND_TRY(ExprPtr bound, binder.bind(*column.computed));
+    computed[column.name] = bound;
+    expressions.push_back(std::move(bound));
+  }
+  return expressions;
+}
+
+Result<Relation> Binder::make_scan(const Table& table) {
+  STRAND_TRY(const std::vector<ExprPtr> expressions, scan_expressions(table));
+  plan::Scan scan{.table = table.spec, .read = {}, .project = expressions, .watermark = {}};
+  for (size_t i = 0; i < table.spec.schema->size(); ++i) scan.read.push_back(i);
+  Relation bound;
+  bound.name = table.spec.name;
+  std::vector<columnar::Field> fields;
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    const TableColumn& column = table.columns[i];
+    const bool proctime =
+        expressions[i]->kind == expr::Expr::Kind::kCall && expressions[i]->function == "PROCTIME";
+    bound.columns.push_back(
+        {column.name, expressions[i]->type, proctime ? TimeAttribute::kProctime : TimeAttribute::kNone});
+    fields.push_back({column.name, expressions[i]->type});
+  }
+  if (table.time_column) {
+    STRAND_TRY(scan.watermark, scan_watermark(table, bound));
+    bound.columns[*table.time_column].time = TimeAttribute::kRowtime;
+  }
+  auto node = nodes_.make(std::move(scan), {}, make_schema(std::move(fields)), table.place);
+  node->side_outputs[Port::kBad] = bad_schema();
+  node->rowtime = table.time_column;
+  bound.node = node;
+  return bound;
+}
+
+Result<plan::WatermarkSpec> Binder::scan_watermark(const Table& table, const Relation& scan) {
+  const size_t time = *table.time_column;
+  STRAND_OK(check_time_type(table.columns[time], *scan.columns[time].type, table.watermark_place));
+  const ExpressionBinder binder(scan, zone());
+  STRAND_TRY(ExprPtr expression, binder.bind(*table.watermark));
+  if (expression->type->kind != scan.columns[time].type->kind) {
+    return error_at(ErrorCode::kTypeMismatch, table.watermark->place,
+                    "the watermark of '" + table.columns[time].name + "' must be " +
+                        columnar::to_string(*scan.columns[time].type) + ", found " +
+                        columnar::to_string(*expression->type))
+        .hint("such as " + table.columns[time].name + " - INTERVAL '5' SECOND");
+  }
+  plan::WatermarkSpec watermark{.time_column = time,
+                                .expression = expression,
+                                .trail = trail_of(*expression, time),
+                                .idle_timeout = {}};
+  const Duration general = session_.duration("table.exec.source.idle-timeout");
+  if (table.idle_timeout ? table.idle_timeout->millis > 0 : general.millis > 0) {
+    watermark.idle_timeout = table.idle_timeout ? *table.idle_timeout : general;
+  }
+  return watermark;
+}
+
+}  // namespace strand::sql

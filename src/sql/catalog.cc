@@ -1,0 +1,203 @@
+#include "sql/catalog.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sql/parser.h"
+
+namespace strand::sql {
+
+namespace {
+
+constexpr size_t kColumnsMax = 2'000;
+constexpr std::string_view kWatermarkOptions = "scan.watermark.";
+constexpr std::string_view kIdleTimeout = "scan.watermark.idle-timeout";
+
+Status add_columns(Table& table, const ast::CreateTable& statement) {
+  std::vector<columnar::Field> fields;
+  for (const ast::ColumnDefinition& column : statement.columns) {
+    for (const TableColumn& other : table.columns) {
+      if (other.name == column.name) {
+        return error_at(ErrorCode::kDuplicateName, column.place,
+                        "column '" + column.name + "' is declared twice")
+            .hint("the first is at " + where(other.place));
+      }
+    }
+    if (column.kind == ast::ColumnDefinition::Kind::kMetadata) {
+      table.metadata = column.place;
+      continue;
+    }
+    TableColumn added{column.name, column.type, fields.size(), column.computed, column.place};
+    if (column.kind == ast::ColumnDefinition::Kind::kPhysical) {
+      const auto& key = statement.primary_key;
+      if (std::find(key.begin(), key.end(), column.name) != key.end()) {
+        added.type = columnar::with_nullable(added.type, false);
+      }
+      fields.push_back({column.name, added.type});
+    }
+    table.columns.push_back(std::move(added));
+  }
+  if (table.columns.size() > kColumnsMax) {
+    return error_at(ErrorCode::kLimitExceeded, table.place,
+                    "a table has " + std::to_string(kColumnsMax) + " columns at most");
+  }
+  table.spec.schema = std::make_shared<const columnar::Schema>(std::move(fields));
+  return Status();
+}
+
+Status unknown_column(const Table& table, const std::string& name, const Place& place) {
+  std::vector<std::string> names;
+  for (const TableColumn& column : table.columns) names.push_back(column.name);
+  const auto near = nearest(name, names);
+  return error_at(ErrorCode::kUnknownColumn, place,
+                  "table '" + table.spec.name + "' has no column '" + name + "'")
+      .hint(near ? "did you mean '" + *near + "'?" : "declare it in the table");
+}
+
+Status add_keys(Table& table, const ast::CreateTable& statement) {
+  for (const std::string& name : statement.primary_key) {
+    if (!table.spec.schema->find(name)) {
+      Status error = unknown_column(table, name, statement.primary_key_place);
+      return error;
+    }
+  }
+  table.spec.primary_key = statement.primary_key;
+  if (!statement.watermark) return Status();
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].name == *statement.watermark_column) table.time_column = i;
+  }
+  table.watermark = statement.watermark;
+  table.watermark_place = statement.watermark_place;
+  return table.time_column ? Status()
+                           : unknown_column(table, *statement.watermark_column, statement.watermark_place);
+}
+
+}  // namespace
+
+Status apply_options(Table& table, const std::map<std::string, std::optional<std::string>>& options) {
+  for (const auto& [key, value] : options) {
+    if (key == kIdleTimeout) {
+      table.idle_timeout.reset();
+      if (!value) continue;
+      Result<Duration> timeout = parse_duration(*value);
+      if (!timeout.ok()) return std::move(timeout).status();
+      table.idle_timeout = *timeout;
+    } else if (key.starts_with(kWatermarkOptions)) {
+      return Status(ErrorCode::kUnknownOption, "option '" + key + "' is not known")
+          .hint("of 'scan.watermark.…' there is '" + std::string(kIdleTimeout) + "'");
+    } else if (value) {
+      table.spec.options[key] = *value;
+    } else {
+      table.spec.options.erase(key);
+    }
+  }
+  return Status();
+}
+
+Status Catalog::check_free(const std::string& name, const Place& place) const {
+  if (name.find('$') != std::string::npos) {
+    return error_at(ErrorCode::kSyntax, place,
+                    "a name cannot hold '$': it marks system views such as " +
+                        name.substr(0, name.find('$')) + "$late")
+        .hint("use '_'");
+  }
+  if (const auto other = table(name)) {
+    return error_at(ErrorCode::kDuplicateName, place, "'" + name + "' is a table already")
+        .hint("it was created at " + where(other->place));
+  }
+  if (const auto other = view(name)) {
+    return error_at(ErrorCode::kDuplicateName, place, "'" + name + "' is a view already")
+        .hint("it was created at " + where(other->place));
+  }
+  return Status();
+}
+
+Status Catalog::add_table(const ast::CreateTable& statement, const std::vector<TableOverride>& overrides) {
+  if (statement.if_not_exists && has(statement.name)) return Status();
+  STRAND_OK(check_free(statement.name, statement.name_place));
+  auto table = std::make_shared<Table>();
+  table->place = statement.name_place;
+  table->spec.name = statement.name;
+  table->spec.where = where(statement.name_place);
+  STRAND_OK(add_columns(*table, statement));
+  STRAND_OK(add_keys(*table, statement));
+  for (const ast::Option& option : statement.options) {
+    table->option_places[option.key] = option.place;
+    STRAND_OK(located(apply_options(*table, {{option.key, option.value}}), option.place));
+  }
+  for (const TableOverride& override : overrides) {
+    if (override.table != statement.name) continue;
+    if (override.replaces_all) {
+      table->spec.options.clear();
+      table->idle_timeout.reset();
+    }
+    STRAND_OK(apply_options(*table, override.options).at(override.origin));
+    if (!override.watermark) continue;
+    if (!table->watermark) {
+      return Status(ErrorCode::kBadProfile,
+                    "table '" + statement.name + "' has no WATERMARK FOR that could be changed")
+          .at(override.origin)
+          .hint("declare WATERMARK FOR its time column in CREATE TABLE");
+    }
+    texts_.push_back(std::make_unique<SourceText>(*override.watermark, override.origin));
+    STRAND_TRY(table->watermark, parse_expression(*texts_.back()));
+    table->watermark_place = {texts_.back().get(), 0};
+  }
+  ++declared_[statement.name];
+  tables_[statement.name] = std::move(table);
+  return Status();
+}
+
+Status Catalog::add_view(const ast::CreateView& statement) {
+  if (statement.if_not_exists && has(statement.name)) return Status();
+  STRAND_OK(check_free(statement.name, statement.name_place));
+  auto view = std::make_shared<View>();
+  view->name = statement.name;
+  view->columns = statement.columns;
+  view->query = statement.query;
+  view->place = statement.name_place;
+  ++declared_[statement.name];
+  views_[statement.name] = std::move(view);
+  return Status();
+}
+
+Status Catalog::drop(const ast::Drop& statement) {
+  const bool is_view = view(statement.name) != nullptr;
+  if (!has(statement.name)) {
+    if (statement.if_exists) return Status();
+    return unknown(statement.name, statement.name_place);
+  }
+  if (is_view != statement.view) {
+    return error_at(ErrorCode::kUnknownTable, statement.name_place,
+                    "'" + statement.name + "' is a " + (is_view ? "view" : "table"))
+        .hint(std::string("write DROP ") + (is_view ? "VIEW" : "TABLE"));
+  }
+  tables_.erase(statement.name);
+  views_.erase(statement.name);
+  return Status();
+}
+
+std::shared_ptr<Table> Catalog::table(const std::string& name) const {
+  const auto found = tables_.find(name);
+  return found == tables_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<View> Catalog::view(const std::string& name) const {
+  const auto found = views_.find(name);
+  return found == views_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> Catalog::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, table] : tables_) names.push_back(name);
+  for (const auto& [name, view] : views_) names.push_back(name);
+  return names;
+}
+
+Status Catalog::unknown(const std::string& name, const Place& place) const {
+  const auto near = nearest(name, names());
+  return error_at(ErrorCode::kUnknownTable, place, "there is no table or view '" + name + "'")
+      .hint(near ? "did you mean '" + *near + "'?" : "create it before it is used");
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,75 @@
+// The tables and views that a script has declared.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "sql/ast.h"
+#include "sql/compile.h"
+#include "sql/relation.h"
+
+namespace strand::sql {
+
+/// A column as declared: either physical or computed.
+struct TableColumn {
+  std::string name;
+  columnar::TypePtr type;           // physical
+  size_t physical = 0;              // its index in TableSpec::schema
+  ast::ExprPtr computed = nullptr;  // else it is physical
+  Place place;
+};
+
+struct Table {
+  plan::TableSpec spec;  // options: WITH and overrides, without those that belong to watermarks
+  std::vector<TableColumn> columns;
+  std::optional<size_t> time_column;  // WATERMARK FOR: index in `columns`
+  ast::ExprPtr watermark;
+  std::optional<Duration> idle_timeout;
+  std::optional<Place> metadata;  // where a METADATA column stands
+  std::map<std::string, Place> option_places;
+  Place place;
+  Place watermark_place;
+};
+
+struct View {
+  std::string name;
+  std::vector<std::string> columns;
+  ast::QueryPtr query;
+  Place place;
+  std::optional<Relation> bound = {};  // once somebody reads it
+  bool binding = false;                // while it is bound: a view cannot read itself
+};
+
+/// Names are case-sensitive. Tables and views share one namespace.
+class Catalog {
+ public:
+  Status add_table(const ast::CreateTable& statement, const std::vector<TableOverride>& overrides);
+  Status add_view(const ast::CreateView& statement);
+  Status drop(const ast::Drop& statement);
+
+  std::shared_ptr<Table> table(const std::string& name) const;
+  std::shared_ptr<View> view(const std::string& name) const;
+  bool has(const std::string& name) const { return table(name) != nullptr || view(name) != nullptr; }
+  /// All names, for "did you mean".
+  std::vector<std::string> names() const;
+  /// kUnknownTable with the nearest name.
+  Status unknown(const std::string& name, const Place& place) const;
+  bool ever_declared(const std::string& name) const { return declared_.contains(name); }
+
+ private:
+  Status check_free(const std::string& name, const Place& place) const;
+
+  std::map<std::string, std::shared_ptr<Table>> tables_;
+  std::map<std::string, std::shared_ptr<View>> views_;
+  std::map<std::string, int> declared_;
+  std::vector<std::unique_ptr<SourceText>> texts_;  // watermarks of profiles
+};
+
+/// Takes the options of an /*+ OPTIONS(…) */ or override into `table`.
+Status apply_options(Table& table, const std::map<std::string, std::optional<std::string>>& options);
+
+}  // namespace strand::sql

@@ -1,0 +1,113 @@
+#include "sql/optimize.h"
+
+#include "sql/sql_fixture.h"
+
+namespace strand::sql {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::string kMinutes =
+    "CREATE VIEW m AS SELECT ad_id, window_start AS s, window_time AS wt, COUNT(*) AS c FROM "
+    "TABLE(TUMBLE(TABLE clicks, "
+    "DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY ad_id, window_start, window_end, window_time;\n";
+
+TEST(Optimize, ReadsOnlyTheColumnsThatSomebodyNeeds) {
+  const plan::Plan plan = plan_of("SELECT ad_id FROM clicks WHERE n > 1");
+  const auto scan = detail_of<plan::Scan>(plan, "clicks/scan");
+  EXPECT_THAT(names_of(find_node(plan, "clicks/scan")->output), ElementsAre("ad_id", "n", "ts"));
+  EXPECT_THAT(scan.read, ElementsAre(1u, 2u, 3u));
+  EXPECT_EQ(scan.watermark->time_column, 2u);
+  EXPECT_EQ(scan.watermark->trail, Duration{5'000});
+}
+
+TEST(Optimize, ScansATableOnceForAllInserts) {
+  const plan::Plan plan = plan_of("SELECT ad_id FROM clicks; SELECT click_id FROM clicks;");
+  EXPECT_THAT(ids_of(plan), ElementsAre("clicks/scan", "print/project", "print/sink", "print-2/sink/input",
+                                        "print-2/sink"));
+}
+
+TEST(Optimize, LeavesOutAnExchangeByTheSameColumns) {
+  const plan::Plan plan =
+      plan_of(kMinutes +
+              "SELECT ad_id, window_start, SUM(c) FROM TABLE(TUMBLE(TABLE m, DESCRIPTOR(wt), INTERVAL '1' "
+              "HOUR)) GROUP BY ad_id, window_start, window_end");
+  EXPECT_THAT(find_node(plan, "m/window")->inputs[0].hash_keys, ElementsAre(0u));
+  EXPECT_THAT(find_node(plan, "print/window")->inputs[0].hash_keys, IsEmpty());
+  EXPECT_EQ(detail_of<plan::WindowAggregate>(plan, "print/window").pre_aggregate, std::nullopt);
+}
+
+TEST(Optimize, ExchangesWhereStateIsKeyedByMoreColumns) {
+  const plan::Plan plan =
+      plan_of(kMinutes +
+              "SELECT ad_id, c, COUNT(*) FROM TABLE(TUMBLE(TABLE m, DESCRIPTOR(wt), INTERVAL '1' HOUR)) "
+              "GROUP BY ad_id, c, window_start, window_end");
+  EXPECT_EQ(find_node(plan, "print/window")->inputs[0].hash_keys.size(), 2u);
+}
+
+TEST(Optimize, SendsAGlobalAggregateToOneSubtask) {
+  const plan::Plan plan = plan_of("SELECT COUNT(*) FROM clicks");
+  EXPECT_TRUE(find_node(plan, "print/group")->inputs[0].single);
+}
+
+TEST(Optimize, NarrowsRowsBeforeAnExchange) {
+  const plan::Plan plan = plan_of("SELECT ad_id, COUNT(*) FROM clicks WHERE n > 1 GROUP BY ad_id");
+  EXPECT_EQ(find_node(plan, "print/group")->inputs[0].node->id, "print/group/input");
+  EXPECT_THAT(names_of(find_node(plan, "print/group/input")->output), ElementsAre("ad_id"));
+}
+
+TEST(Optimize, MakesPartialSumsWhereTheLateRowsStayTheSame) {
+  const std::string read = "SELECT ad_id, s, c FROM m; ";
+  EXPECT_EQ(detail_of<plan::WindowAggregate>(plan_of(kMinutes + read), "m/window").pre_aggregate,
+            Duration{0});
+  // Beside the source a subtask may judge by a lower watermark than the window: its partials would hide late
+  // rows.
+  EXPECT_EQ(
+      detail_of<plan::WindowAggregate>(plan_of(kMinutes + read + "SELECT judge FROM m$late"), "m/window")
+          .pre_aggregate,
+      std::nullopt);
+  const std::string strategy = "SET 'table.optimizer.agg-phase-strategy' = 'ONE_PHASE'; ";
+  EXPECT_EQ(detail_of<plan::WindowAggregate>(plan_of(strategy + kMinutes + read), "m/window").pre_aggregate,
+            std::nullopt);
+  const std::string batch =
+      "SET 'table.exec.mini-batch.enabled' = 'true'; SET 'table.exec.mini-batch.allow-latency' = '200 ms'; ";
+  EXPECT_EQ(detail_of<plan::WindowAggregate>(plan_of(batch + kMinutes + read), "m/window").pre_aggregate,
+            Duration{200});
+}
+
+TEST(Optimize, PutsOneProjectionInThePlaceOfTwo) {
+  const plan::Plan plan = plan_of("SELECT a || 'x' FROM (SELECT UPPER(ad_id) AS a, n FROM clicks)");
+  EXPECT_THAT(ids_of(plan), ElementsAre("clicks/scan", "print/project-2", "print/sink"));
+  // But computes nothing twice.
+  EXPECT_THAT(ids_of(plan_of("SELECT a || a FROM (SELECT UPPER(ad_id) AS a FROM clicks)")),
+              ElementsAre("clicks/scan", "print/project", "print/project-2", "print/sink"));
+}
+
+TEST(Fingerprint, StaysWhenAnUnrelatedPartOfTheFileIsEdited) {
+  const std::string insert = "INSERT INTO sink SELECT ad_id, CAST(s AS STRING), c FROM m;\n";
+  const plan::Plan before = plan_of(kMinutes + insert);
+  const plan::Plan after = plan_of(
+      "SET 'execution.checkpointing.interval' = '1 s';\n-- a comment\nCREATE VIEW other AS SELECT n FROM "
+      "clicks "
+      "WHERE n > 3;\nSELECT n FROM other;\n" +
+      kMinutes + insert);
+  EXPECT_THAT(plan::fingerprint_differences(plan::fingerprint(before), plan::fingerprint(after)), IsEmpty());
+}
+
+TEST(Fingerprint, NamesTheOperatorWhoseStateNoLongerFits) {
+  const std::string read = "SELECT ad_id, c FROM m";
+  const std::string before = plan::fingerprint(plan_of(kMinutes + read));
+  std::string edited = kMinutes;
+  edited.replace(edited.find("'1' MINUTE"), 10, "'2' MINUTE");
+  EXPECT_THAT(plan::fingerprint_differences(before, plan::fingerprint(plan_of(edited + read))),
+              ElementsAre("m/window: size_ms of the snapshot: 60000; of the plan: 120000"));
+  EXPECT_THAT(plan::fingerprint_differences(
+                  before, plan::fingerprint(plan_of("SELECT ad_id AS ad_id, n AS c FROM clicks"))),
+              ElementsAre("m/window: the snapshot holds state of it, the plan has no such operator"));
+  EXPECT_THAT(plan::fingerprint_differences("garbage", before),
+              ElementsAre("the fingerprint of the snapshot cannot be read"));
+}
+
+}  // namespace
+}  // namespace strand::sql

@@ -1,0 +1,104 @@
+#include "sql/provenance.h"
+
+#include <algorithm>
+#include <set>
+
+#include "sql/nodes.h"
+
+namespace strand::sql {
+
+namespace {
+
+using plan::Input;
+using Columns = std::set<size_t>;
+
+/// Follows sets of columns (one set for each key column) down to a window.
+bool key_names_window(const Input& from, std::vector<Columns> keys) {
+  const plan::Node& node = *from.node;
+  if (const auto* window = std::get_if<plan::WindowAggregate>(&node.detail)) {
+    if (from.port != Port::kMain) return false;
+    Columns all;
+    for (const Columns& key : keys) all.insert(key.begin(), key.end());
+    const size_t count = window->keys.size();
+    const auto in = [&](size_t column) { return all.contains(column); };
+    for (size_t i = 0; i < count; ++i) {
+      if (!in(i)) return false;
+    }
+    return in(count) || in(count + 1) || in(count + 2);
+  }
+  if (from.port != Port::kMain) return false;
+  if (const auto* project = std::get_if<plan::Project>(&node.detail)) {
+    for (Columns& key : keys) {
+      Columns below;
+      for (const size_t column : key) {
+        const auto read = expr::columns_of(*project->expressions[column]);
+        below.insert(read.begin(), read.end());
+      }
+      key = std::move(below);
+    }
+    return key_names_window(node.inputs[0], std::move(keys));
+  }
+  const bool passes =
+      std::holds_alternative<plan::Filter>(node.detail) || std::holds_alternative<plan::Union>(node.detail);
+  return passes && std::all_of(node.inputs.begin(), node.inputs.end(),
+                               [&](const Input& input) { return key_names_window(input, keys); });
+}
+
+struct Ways {
+  bool early = false;
+  bool other = false;
+};
+
+void follow(const Input& from, Ways& ways) {
+  const plan::Detail& detail = from.node->detail;
+  const bool passes = std::holds_alternative<plan::Project>(detail) ||
+                      std::holds_alternative<plan::Filter>(detail) ||
+                      std::holds_alternative<plan::Union>(detail);
+  if (from.port == Port::kMain && passes) {
+    for (const Input& input : from.node->inputs) follow(input, ways);
+  } else {
+    (from.port == Port::kEarly ? ways.early : ways.other) = true;
+  }
+}
+
+}  // namespace
+
+RowOrigin row_origin(const Input& rows, const plan::TableSpec& table,
+                     const std::vector<std::string>& columns) {
+  Ways ways;
+  follow(rows, ways);
+  if (ways.early) return ways.other ? RowOrigin::kMixed : RowOrigin::kEarly;
+  std::vector<Columns> keys;
+  for (const std::string& key : table.primary_key) {
+    keys.push_back({static_cast<size_t>(std::find(columns.begin(), columns.end(), key) - columns.begin())});
+  }
+  return key_names_window(rows, std::move(keys)) ? RowOrigin::kClosed : RowOrigin::kOther;
+}
+
+bool filters_updates(const Input& rows) {
+  const plan::Detail& detail = rows.node->detail;
+  if (rows.port != Port::kMain) return false;
+  const auto is_updating = [](const Input& input) {
+    const Input* at = &input;
+    while (at->port == Port::kMain && (std::holds_alternative<plan::Project>(at->node->detail) ||
+                                       std::holds_alternative<plan::Filter>(at->node->detail))) {
+      at = &at->node->inputs[0];
+    }
+    return at->port == Port::kEarly || std::holds_alternative<plan::GroupAggregate>(at->node->detail);
+  };
+  if (std::holds_alternative<plan::Filter>(detail)) return is_updating(rows.node->inputs[0]);
+  if (!std::holds_alternative<plan::Project>(detail) && !std::holds_alternative<plan::Union>(detail))
+    return false;
+  return std::any_of(rows.node->inputs.begin(), rows.node->inputs.end(), filters_updates);
+}
+
+void want_update_before(const Input& rows) {
+  if (rows.port != Port::kMain) return;
+  if (auto* group = std::get_if<plan::GroupAggregate>(&draft(rows.node).detail)) {
+    group->update_before = true;
+    return;
+  }
+  for (const Input& input : rows.node->inputs) want_update_before(input);
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,67 @@
+// What a query or table gives while it is bound: a node's port and the columns that SQL sees of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "sql/source_text.h"
+
+namespace strand::sql {
+
+enum class TimeAttribute : uint8_t { kNone, kRowtime, kProctime };
+
+struct Column {
+  std::string name;
+  columnar::TypePtr type;
+  TimeAttribute time = TimeAttribute::kNone;
+};
+
+/// TUMBLE over a relation, until a GROUP BY makes an operator of it. The three window columns follow the
+/// relation's own columns in `Relation::columns`, the node does not have them.
+struct PendingWindow {
+  size_t time_column = 0;
+  Duration size;
+  Duration offset;
+  Place place;
+};
+
+/// ROW_NUMBER() OVER (…) in a select list, until a condition `= 1` makes a deduplication of it.
+struct PendingRank {
+  size_t column = 0;         // the column that holds the number
+  std::vector<size_t> keys;  // in the node's output
+  std::optional<plan::Retention> retention;
+  Place place;
+};
+
+/// Columns [0, columns.size()) of the port of the node, in this order; the node may have more columns behind
+/// them, which SQL does not see.
+struct Relation {
+  plan::NodePtr node;
+  Port port = Port::kMain;
+  std::vector<Column> columns;
+  std::string name;       // alias, table or view: what qualifies its columns and what hints call it
+  bool updating = false;  // rows may be updated later
+  std::optional<PendingWindow> window = {};
+  std::optional<PendingRank> rank = {};
+
+  plan::Input input() const { return {node, port}; }
+  const columnar::Schema& schema() const { return *node->schema(port); }
+  /// Columns that the node has; those of a pending window come behind them.
+  size_t own_columns() const { return columns.size() - (window ? 3 : 0); }
+  /// The event-time column, if there is exactly one.
+  std::optional<size_t> rowtime() const;
+};
+
+inline std::optional<size_t> Relation::rowtime() const {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].time != TimeAttribute::kRowtime) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,94 @@
+#include "sql/requirements.h"
+
+namespace strand::sql {
+
+namespace {
+
+using plan::Node;
+
+void add_expression(ColumnSet& columns, const expr::ExprPtr& e) {
+  const auto read = expr::columns_of(*e);
+  columns.insert(read.begin(), read.end());
+}
+
+ColumnSet all_of(const std::map<Port, ColumnSet>& ports) {
+  ColumnSet columns;
+  for (const auto& [port, read] : ports) columns.insert(read.begin(), read.end());
+  return columns;
+}
+
+void add_aggregates(ColumnSet& columns, const std::vector<expr::Aggregate>& aggregates) {
+  for (const expr::Aggregate& aggregate : aggregates) {
+    if (aggregate.kind != expr::Aggregate::Kind::kCountStar) columns.insert(aggregate.column);
+  }
+}
+
+struct InputColumns {
+  const Node& node;
+  const std::map<Port, ColumnSet>& ports;
+
+  size_t input_size() const { return node.inputs[0].node->schema(node.inputs[0].port)->size(); }
+
+  ColumnSet operator()(const plan::Scan&) const { return {}; }
+  ColumnSet operator()(const plan::Filter& filter) const {
+    ColumnSet columns = all_of(ports);
+    add_expression(columns, filter.condition);
+    return columns;
+  }
+  ColumnSet operator()(const plan::Project& project) const {
+    ColumnSet columns;
+    for (const size_t output : all_of(ports)) add_expression(columns, project.expressions[output]);
+    return columns;
+  }
+  ColumnSet operator()(const plan::Union&) const { return all_of(ports); }
+  ColumnSet operator()(const plan::Deduplicate& dedup) const {
+    ColumnSet columns = all_of(ports);
+    columns.insert(dedup.keys.begin(), dedup.keys.end());
+    if (dedup.retention) columns.insert(dedup.retention->column);
+    return columns;
+  }
+  ColumnSet operator()(const plan::WindowAggregate& window) const {
+    ColumnSet columns(window.keys.begin(), window.keys.end());
+    columns.insert(window.time_column);
+    add_aggregates(columns, window.aggregates);
+    if (const auto late = ports.find(Port::kLate); late != ports.end()) {
+      for (const size_t column : late->second) {
+        if (column < input_size()) columns.insert(column);
+      }
+    }
+    return columns;
+  }
+  ColumnSet operator()(const plan::GroupAggregate& group) const {
+    ColumnSet columns(group.keys.begin(), group.keys.end());
+    add_aggregates(columns, group.aggregates);
+    if (group.retention) columns.insert(group.retention->column);
+    return columns;
+  }
+  ColumnSet operator()(const plan::SinkWrite& sink) const {
+    ColumnSet columns;
+    for (size_t i = 0; i < sink.columns.size(); ++i) columns.insert(i);
+    return columns;
+  }
+};
+
+}  // namespace
+
+ColumnSet input_columns(const Node& node, const std::map<Port, ColumnSet>& ports) {
+  ColumnSet columns = std::visit(InputColumns{node, ports}, node.detail);
+  if (columns.empty()) columns.insert(0);
+  return columns;
+}
+
+Requirements requirements_of(const std::vector<plan::NodePtr>& sinks) {
+  const std::vector<plan::NodePtr> nodes = plan::Plan{.job = {}, .sinks = sinks, .settings = {}}.nodes();
+  Requirements required;
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {  // readers before inputs
+    const ColumnSet columns = input_columns(**node, required[node->get()]);
+    for (const plan::Input& input : (*node)->inputs) {
+      required[input.node.get()][input.port].insert(columns.begin(), columns.end());
+    }
+  }
+  return required;
+}
+
+}  // namespace strand::sql

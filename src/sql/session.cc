@@ -1,0 +1,71 @@
+#include "sql/session.h"
+
+#include "base/text.h"
+#include "sql/settings.h"
+
+namespace strand::sql {
+
+Status Session::fix(const std::map<std::string, plan::Setting>& settings) {
+  for (const auto& [key, setting] : settings) {
+    bool known = false;
+    STRAND_OK(check_setting(key, setting.value, known).at(setting.origin));
+    if (!known) {
+      warnings.push_back(
+          Status(ErrorCode::kUnknownOption, "setting '" + key + "' has no effect here").at(setting.origin));
+    }
+    fixed_[current_key(key)] = setting;
+  }
+  return Status();
+}
+
+bool Session::is_fixed(const std::string& key, const char* word, const Place& place) {
+  const auto found = fixed_.find(key);
+  if (found == fixed_.end()) return false;
+  notes.push_back(where(place) + ": " + word + " '" + key + "' is skipped: " + found->second.origin +
+                  " gives '" + found->second.value + "'");
+  return true;
+}
+
+Status Session::set(const std::string& key, const std::string& value, const Place& place) {
+  bool known = false;
+  STRAND_OK(located(check_setting(key, value, known), place));
+  if (!known) {
+    warnings.push_back(
+        error_at(ErrorCode::kUnknownOption, place, "setting '" + key + "' has no effect here"));
+  }
+  if (!is_fixed(current_key(key), "SET", place)) set_[current_key(key)] = {value, where(place)};
+  return Status();
+}
+
+void Session::reset(const std::string& key, const Place& place) {
+  if (!is_fixed(current_key(key), "RESET", place)) set_.erase(current_key(key));
+}
+
+void Session::reset_all(const Place& place) {
+  for (const auto& [key, setting] : fixed_) is_fixed(key, "RESET", place);
+  set_.clear();
+}
+
+std::string Session::get(const std::string& key) const {
+  if (const auto found = fixed_.find(key); found != fixed_.end()) return found->second.value;
+  if (const auto found = set_.find(key); found != set_.end()) return found->second.value;
+  const SettingSpec* spec = find_setting(key);
+  return spec == nullptr ? "" : std::string(spec->fallback);
+}
+
+Duration Session::duration(const std::string& key) const {
+  const Result<Duration> parsed = parse_duration(get(key));
+  return parsed.ok() ? *parsed : Duration{0};
+}
+
+std::map<std::string, plan::Setting> Session::all() const {
+  std::map<std::string, plan::Setting> all;
+  for (const SettingSpec& spec : all_settings()) {
+    if (!spec.fallback.empty()) all[std::string(spec.key)] = {std::string(spec.fallback), "default"};
+  }
+  for (const auto& [key, setting] : set_) all[key] = setting;
+  for (const auto& [key, setting] : fixed_) all[key] = setting;
+  return all;
+}
+
+}  // namespace strand::sql

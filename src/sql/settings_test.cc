@@ -1,0 +1,108 @@
+#include "sql/settings.h"
+
+#include <algorithm>
+
+#include "sql/sql_fixture.h"
+
+namespace strand::sql {
+namespace {
+
+const std::string kRead = "SELECT n FROM clicks;";
+
+TEST(Settings, AreSortedAndTheirDefaultsAreValid) {
+  const auto all = all_settings();
+  EXPECT_TRUE(
+      std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.key < b.key; }));
+  for (const SettingSpec& spec : all) {
+    bool known = false;
+    if (!spec.fallback.empty()) {
+      EXPECT_TRUE(check_setting(std::string(spec.key), std::string(spec.fallback), known).ok()) << spec.key;
+    }
+  }
+}
+
+TEST(Settings, AreAllListedInTheDocumentation) {
+  const std::string page = read_file("docs/sql/settings.md");
+  for (const SettingSpec& spec : all_settings()) {
+    const std::string fallback = spec.fallback.empty() ? "–" : std::string(spec.fallback);
+    EXPECT_THAT(page, testing::HasSubstr("| `" + std::string(spec.key) + "` | " + fallback + " | " +
+                                         std::string(spec.meaning) + " |"));
+  }
+}
+
+TEST(Settings, OfTheFileWinOverDefaultsAndTellTheirOrigin) {
+  const plan::Plan plan = plan_of("SET 'execution.checkpointing.interval' = '1 s';\n" + kRead);
+  EXPECT_EQ(plan.settings.at("execution.checkpointing.interval").value, "1 s");
+  EXPECT_EQ(plan.settings.at("execution.checkpointing.interval").origin, "job.sql:2:1");
+  EXPECT_EQ(plan.settings.at("execution.checkpointing.timeout").origin, "default");
+}
+
+TEST(Settings, FromOutsideWinOverTheFileWithANote) {
+  const CompiledJob job = job_of({.text = "SET 'pipeline.name' = 'a'; RESET 'pipeline.name'; " + kRead,
+                                  .file = {},
+                                  .settings = {{"pipeline.name", {"b", "--set"}}}});
+  EXPECT_EQ(job.plan.job, "b");
+  EXPECT_EQ(job.plan.settings.at("pipeline.name").origin, "--set");
+  EXPECT_THAT(job.notes,
+              testing::ElementsAre("job.sql:2:1: SET 'pipeline.name' is skipped: --set gives 'b'",
+                                   "job.sql:2:28: RESET 'pipeline.name' is skipped: --set gives 'b'"));
+}
+
+TEST(Settings, KeepWorkingUnderTheirOldNames) {
+  const plan::Plan plan =
+      plan_of("SET 'state.checkpoints.dir' = '/x'; SET 'state.backend' = 'rocksdb'; " + kRead);
+  EXPECT_EQ(plan.setting("execution.checkpointing.dir", ""), "/x");
+  EXPECT_EQ(plan.setting("state.backend.type", ""), "rocksdb");
+}
+
+TEST(Settings, OfTablesThatAreNotKnownOnlyWarn) {
+  const CompiledJob job = job_of({.text = "SET 'table.exec.something' = '1'; " + kRead, .file = {}});
+  ASSERT_EQ(job.warnings.size(), 1u);
+  EXPECT_THAT(job.warnings[0].to_string(),
+              testing::StartsWith("STRAND-1002  job.sql:2:1: setting 'table.exec.something' has no effect"));
+}
+
+TEST(Settings, NameTheJobAfterItsFileUnlessTheySayMore) {
+  EXPECT_EQ(job_of({.text = kRead, .file = "dir/ad_clicks.v2.sql"}).plan.job, "ad_clicks.v2");
+  EXPECT_EQ(plan_of("SET 'pipeline.name' = 'x'; " + kRead).job, "x");
+}
+
+TEST(TableOverrides, AreMergedKeyByKeyAndNullRemovesOne) {
+  const plan::Plan plan =
+      job_of({.text = kRead,
+              .file = {},
+              .settings = {},
+              .tables = {{"clicks", {{"path", "other"}, {"format", std::nullopt}}, false, {}, "p.yaml"}}})
+          .plan;
+  const auto options = detail_of<plan::Scan>(plan, "clicks/scan").table.options;
+  EXPECT_EQ(options, (std::map<std::string, std::string>{{"connector", "filesystem"}, {"path", "other"}}));
+}
+
+TEST(TableOverrides, ThatReplaceLeaveNothingOfTheWithClause) {
+  const plan::Plan plan =
+      job_of({.text = kRead,
+              .file = {},
+              .settings = {},
+              .tables = {{"clicks",
+                          {{"connector", "kafka"}, {"scan.watermark.idle-timeout", "9 s"}},
+                          true,
+                          "ts - INTERVAL '1:45' MINUTE TO SECOND",
+                          "p.yaml"}}})
+          .plan;
+  const auto scan = detail_of<plan::Scan>(plan, "clicks/scan");
+  EXPECT_EQ(scan.table.options, (std::map<std::string, std::string>{{"connector", "kafka"}}));
+  EXPECT_EQ(scan.watermark->trail, Duration{105'000});
+  EXPECT_EQ(scan.watermark->idle_timeout, Duration{9'000});
+}
+
+TEST(TableOverrides, OfTablesThatAreNotThereAreRefused) {
+  const SqlInput input{.text = kDeclarations + kRead,
+                       .file = "job.sql",
+                       .settings = {},
+                       .tables = {{"click", {}, false, {}, "p.yaml"}}};
+  EXPECT_EQ(compile(input).status().to_string(),
+            "STRAND-1007  p.yaml: the job has no table 'click'\n  did you mean 'clicks'?");
+}
+
+}  // namespace
+}  // namespace strand::sql

@@ -1,0 +1,230 @@
+#include "sql/writers.h"
+
+#include <algorithm>
+
+#include "sql/coerce.h"
+#include "sql/provenance.h"
+
+namespace strand::sql {
+
+namespace {
+
+constexpr size_t kWriterNameMax = 32;
+
+std::string list_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+bool is_key(const plan::TableSpec& table, const std::string& column) {
+  return std::find(table.primary_key.begin(), table.primary_key.end(), column) != table.primary_key.end();
+}
+
+/// Takes every kind of change as it is.
+bool takes_changes(const plan::TableSpec& table) {
+  const auto connector = table.options.find("connector");
+  return connector != table.options.end() &&
+         (connector->second == "print" || connector->second == "blackhole");
+}
+
+bool is_writer_name(const std::string& name) {
+  if (name.empty() || name.size() > kWriterNameMax) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+}  // namespace
+
+std::string default_writer(const plan::TableSpec& table, const std::vector<std::string>& columns) {
+  std::string common;
+  for (const std::string& column : columns) {
+    if (is_key(table, column)) continue;
+    const std::string prefix = column.substr(0, column.find('_'));
+    if (!common.empty() && prefix != common) return "strand";
+    common = prefix;
+  }
+  return is_writer_name(common) ? common : "strand";
+}
+
+Result<std::vector<std::string>> Writers::target_columns(const ast::Insert& insert,
+                                                         const plan::TableSpec& table) const {
+  std::vector<std::string> all;
+  for (const columnar::Field& field : table.schema->fields()) all.push_back(field.name);
+  if (insert.columns.empty()) return all;
+  std::vector<std::string> columns;
+  for (const auto& [name, place] : insert.columns) {
+    if (std::find(all.begin(), all.end(), name) == all.end()) {
+      const std::string near = suggestion(name, all);
+      return error_at(ErrorCode::kUnknownColumn, place,
+                      "table '" + table.name + "' has no column '" + name + "' that could be written")
+          .hint(near.empty() ? "its columns: " + list_text(all) : "did you mean '" + near + "'?");
+    }
+    if (std::find(columns.begin(), columns.end(), name) != columns.end()) {
+      return error_at(ErrorCode::kDuplicateName, place, "column '" + name + "' is named twice")
+          .hint("name each column once");
+    }
+    columns.push_back(name);
+  }
+  for (const std::string& key : table.primary_key) {
+    if (std::find(columns.begin(), columns.end(), key) != columns.end()) continue;
+    return error_at(ErrorCode::kUnknownColumn, insert.table_place,
+                    "the column list lacks '" + key + "', which is part of the primary key")
+        .hint("every INSERT sets the whole key: " + list_text(table.primary_key));
+  }
+  return columns;
+}
+
+Status Writers::claim(const plan::TableSpec& table, Writer writer) {
+  for (const Writer& other : writers_[table.name]) {
+    for (const std::string& column : writer.columns) {
+      if (table.primary_key.empty() ||
+          std::find(other.columns.begin(), other.columns.end(), column) == other.columns.end())
+        continue;
+      return error_at(ErrorCode::kWriterConflict, writer.place,
+                      "column '" + column + "' of '" + table.name + "' has a writer already, the INSERT at " +
+                          where(other.place))
+          .hint("a column has one writer: make one INSERT of both with UNION ALL, or name other columns");
+    }
+    if (other.name == writer.name) {
+      return error_at(ErrorCode::kWriterConflict, writer.place,
+                      "'" + table.name + "' has a writer named '" + writer.name +
+                          "' already, the INSERT at " + where(other.place))
+          .hint("make one INSERT of both with UNION ALL, or write INSERT INTO " + table.name +
+                " /*+ OPTIONS('strand.writer' = 'name') */");
+    }
+  }
+  writers_[table.name].push_back(std::move(writer));
+  return Status();
+}
+
+Result<Relation> Writers::assign(const Relation& rows, const plan::TableSpec& table,
+                                 const std::vector<std::string>& columns, const Place& place) {
+  if (rows.columns.size() != columns.size()) {
+    return error_at(ErrorCode::kTypeMismatch, place,
+                    "the query has " + std::to_string(rows.columns.size()) + " columns, the INSERT sets " +
+                        std::to_string(columns.size()) + " of '" + table.name + "': " + list_text(columns))
+        .hint("name the columns to set behind the table: INSERT INTO " + table.name + " (…)");
+  }
+  std::vector<ExprPtr> expressions;
+  std::vector<Column> targets;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const columnar::TypePtr& type = (*table.schema)[*table.schema->find(columns[i])].type;
+    const Column& from = rows.columns[i];
+    if (!can_assign(*from.type, *type)) {
+      return error_at(ErrorCode::kTypeMismatch, place,
+                      "column '" + columns[i] + "' of '" + table.name + "' is " + columnar::to_string(*type) +
+                          ", the query gives " + columnar::to_string(*from.type))
+          .hint("write CAST(… AS " + columnar::to_string(*columnar::with_nullable(type, true)) + ")");
+    }
+    Result<ExprPtr> value = coerce(expr::column(i, from.type), type);
+    if (!value.ok()) return located(std::move(value).status(), place);
+    targets.push_back({columns[i], (*value)->type, from.time});
+    expressions.push_back(*std::move(value));
+  }
+  return binder_.project(rows, expressions, std::move(targets), place);
+}
+
+Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const {
+  if (rows.rank) {
+    return error_at(ErrorCode::kUnsupportedSql, rows.rank->place,
+                    "ROW_NUMBER() is supported with a condition that keeps the first row only")
+        .hint("add WHERE " + rows.columns[rows.rank->column].name + " = 1 around the query, or use QUALIFY");
+  }
+  if (!rows.updating || takes_changes(table)) return Status();
+  if (table.primary_key.empty()) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "'" + table.name + "' has no primary key, but the query updates its rows")
+        .hint("declare PRIMARY KEY (…) NOT ENFORCED in '" + table.name +
+              "', or use a window, whose rows are written once");
+  }
+  if (filters_updates(rows.input())) {
+    return error_at(
+               ErrorCode::kUnsupportedSql, place,
+               "a condition over rows that are updated would have to delete rows from '" + table.name + "'")
+        .hint("put the condition before the GROUP BY, or into the reader of the table");
+  }
+  return Status();
+}
+
+Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& place) {
+  const auto table = catalog_.table(insert.table);
+  if (!table) {
+    if (!catalog_.view(insert.table)) return catalog_.unknown(insert.table, insert.table_place);
+    return error_at(ErrorCode::kUnknownTable, insert.table_place,
+                    "'" + insert.table + "' is a view and cannot be written")
+        .hint("INSERT INTO a table");
+  }
+  plan::TableSpec spec = table->spec;
+  STRAND_TRY(auto options, options_of(insert.hints, "the table of an INSERT"));
+  STRAND_TRY(const std::vector<std::string> columns, target_columns(insert, spec));
+  std::string name = default_writer(spec, columns);
+  if (const auto given = options.find("strand.writer"); given != options.end()) {
+    name = given->second;
+    options.erase(given);
+    if (!is_writer_name(name)) {
+      return error_at(ErrorCode::kBadOption, insert.hints[0].place,
+                      "a writer's name has 1 to 32 letters, digits and '_', found '" + name + "'");
+    }
+  }
+  for (const auto& [key, value] : options) spec.options[key] = value;
+  Writer writer{name, {}, insert.table_place};
+  std::copy_if(columns.begin(), columns.end(), std::back_inserter(writer.columns),
+               [&](const std::string& column) { return !is_key(spec, column); });
+  STRAND_OK(claim(spec, std::move(writer)));
+  if (binder_.check_options()) {
+    STRAND_OK(located(binder_.check_options()(spec.options, /*as_sink=*/true),
+                      options.empty() ? table->place : insert.hints[0].place));
+  }
+  const Nodes::Owner owner(
+      binder_.nodes(), binder_.nodes().unique_owner(name == "strand" ? spec.name : spec.name + "." + name));
+  STRAND_TRY(Relation rows, binder_.bind_query(*insert.query));
+  STRAND_OK(check_rows(rows, spec, insert.query->place));
+  STRAND_TRY(rows, assign(rows, spec, columns, insert.query->place));
+  const RowOrigin origin = row_origin(rows.input(), spec, columns);
+  if (origin == RowOrigin::kMixed) {
+    return error_at(ErrorCode::kWriterConflict, insert.query->place,
+                    "rows of a V$early cannot share an INSERT with other rows: they are provisional")
+        .hint("give V$early an INSERT and columns of its own");
+  }
+  if (rows.updating && takes_changes(spec)) want_update_before(rows.input());
+  plan::SinkWrite sink{.table = spec,
+                       .writer = name,
+                       .columns = columns,
+                       .closed_rows = origin == RowOrigin::kClosed,
+                       .provisional = origin == RowOrigin::kEarly};
+  plan::Input edge = rows.input();
+  for (const std::string& key : spec.primary_key) {
+    edge.hash_keys.push_back(
+        static_cast<size_t>(std::find(columns.begin(), columns.end(), key) - columns.begin()));
+  }
+  return plan::NodePtr(binder_.nodes().make(std::move(sink), {edge}, nullptr, place));
+}
+
+Result<plan::NodePtr> Writers::print(const ast::Query& query, const Place& place) {
+  const Nodes::Owner owner(binder_.nodes(), binder_.nodes().unique_owner("print"));
+  STRAND_TRY(Relation rows, binder_.bind_query(query));
+  plan::TableSpec spec;
+  spec.name = binder_.nodes().owner();
+  spec.options = {{"connector", "print"}};
+  spec.where = where(place);
+  STRAND_OK(check_rows(rows, spec, place));
+  std::vector<columnar::Field> fields;
+  std::vector<std::string> columns;
+  for (const Column& column : rows.columns) {
+    if (column.type->kind == columnar::TypeKind::kNull) {
+      return error_at(ErrorCode::kTypeMismatch, place, "column '" + column.name + "' is NULL without a type")
+          .hint("write CAST(NULL AS STRING)");
+    }
+    fields.push_back({column.name, column.type});
+    columns.push_back(column.name);
+  }
+  spec.schema = make_schema(std::move(fields));
+  if (rows.updating) want_update_before(rows.input());
+  plan::SinkWrite sink{
+      .table = spec, .writer = "strand", .columns = columns, .closed_rows = false, .provisional = false};
+  return plan::NodePtr(binder_.nodes().make(std::move(sink), {rows.input()}, nullptr, place));
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,43 @@
+// INSERTs to sinks: writers and the columns that they own.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sql/binder.h"
+
+namespace strand::sql {
+
+/// Each INSERT is one writer of its table and owns the columns that it sets beside the key.
+class Writers {
+ public:
+  Writers(Binder& binder, Catalog& catalog) : binder_(binder), catalog_(catalog) {}
+
+  Result<plan::NodePtr> insert(const ast::Insert& insert, const Place& place);
+  /// A bare SELECT: its rows are printed.
+  Result<plan::NodePtr> print(const ast::Query& query, const Place& place);
+
+ private:
+  struct Writer {
+    std::string name;
+    std::vector<std::string> columns;  // beside the key
+    Place place;
+  };
+  Result<std::vector<std::string>> target_columns(const ast::Insert& insert,
+                                                  const plan::TableSpec& table) const;
+  Status claim(const plan::TableSpec& table, Writer writer);
+  Result<Relation> assign(const Relation& rows, const plan::TableSpec& table,
+                          const std::vector<std::string>& columns, const Place& place);
+  Status check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const;
+
+  Binder& binder_;
+  Catalog& catalog_;
+  std::map<std::string, std::vector<Writer>> writers_;
+};
+
+/// The name of a writer that gives none: the common part before the first `_` of the columns beside the key,
+/// else `strand`.
+std::string default_writer(const plan::TableSpec& table, const std::vector<std::string>& columns);
+
+}  // namespace strand::sql

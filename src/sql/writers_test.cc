@@ -1,0 +1,92 @@
+#include "sql/writers.h"
+
+#include "sql/sql_fixture.h"
+
+namespace strand::sql {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kTable =
+    "CREATE TABLE t (k STRING, w STRING, fast_n BIGINT, late_n BIGINT, late_m BIGINT, PRIMARY KEY (k, w) NOT "
+    "ENFORCED) "
+    "WITH ('connector' = 'sqlite', 'path' = 'a.db', 'table-name' = 't');\n"
+    "CREATE VIEW m AS SELECT ad_id, window_start AS s, window_time AS wt, COUNT(*) AS n FROM "
+    "TABLE(TUMBLE(TABLE clicks, "
+    "DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY ad_id, window_start, window_end, window_time;\n";
+
+plan::SinkWrite sink_of(const std::string& sql, size_t i = 0) {
+  const plan::Plan plan = plan_of(kTable + sql);
+  if (i >= plan.sinks.size()) return {};
+  return std::get<plan::SinkWrite>(plan.sinks[i]->detail);
+}
+
+TEST(Writers, AreNamedByTheCommonPrefixOfTheirColumns) {
+  const std::string from = " SELECT ad_id, ad_id, n FROM clicks";
+  EXPECT_EQ(sink_of("INSERT INTO t (k, w, fast_n)" + from).writer, "fast");
+  EXPECT_EQ(sink_of("INSERT INTO t (k, w, late_n, late_m) SELECT ad_id, ad_id, n, n FROM clicks").writer,
+            "late");
+  EXPECT_EQ(sink_of("INSERT INTO t (k, w, fast_n, late_m) SELECT ad_id, ad_id, n, n FROM clicks").writer,
+            "strand");
+  EXPECT_EQ(sink_of("INSERT INTO t /*+ OPTIONS('strand.writer' = 'x1') */ (k, w, fast_n)" + from).writer,
+            "x1");
+  EXPECT_EQ(sink_of("INSERT INTO sink" + from).writer, "n");
+}
+
+TEST(Writers, OwnTheirColumnsAlone) {
+  EXPECT_THAT(
+      error_of(kTable + "INSERT INTO t (k, w, fast_n) SELECT ad_id, ad_id, n FROM clicks;\n"
+                        "INSERT INTO t (k, w, fast_n, late_n) SELECT ad_id, ad_id, n, n FROM clicks;"),
+      HasSubstr("STRAND-2008  job.sql:5:13: column 'fast_n' of 't' has a writer already, the INSERT at "
+                "job.sql:4:13"));
+  EXPECT_THAT(error_of(kTable + "INSERT INTO t (k, w, late_m) SELECT ad_id, ad_id, n FROM clicks;\n"
+                                "INSERT INTO t (k, w, late_n) SELECT ad_id, ad_id, n FROM clicks;"),
+              HasSubstr("'t' has a writer named 'late' already, the INSERT at job.sql:4:13"));
+}
+
+TEST(Writers, WriteClosedRowsWhereTheKeyNamesWindowAndKeys) {
+  EXPECT_TRUE(
+      sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, DATE_FORMAT(s, 'HH:mm'), n FROM m").closed_rows);
+  EXPECT_TRUE(sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, CAST(s AS STRING), n FROM m UNION ALL "
+                      "SELECT ad_id, 'x' || CAST(s AS STRING), n FROM m")
+                  .closed_rows);
+  EXPECT_FALSE(sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, 'latest', n FROM m").closed_rows);
+  EXPECT_FALSE(sink_of("INSERT INTO t (k, w, fast_n) SELECT 'all', CAST(s AS STRING), n FROM m").closed_rows);
+  EXPECT_FALSE(
+      sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, ad_id, COUNT(*) FROM clicks GROUP BY ad_id")
+          .closed_rows);
+  EXPECT_FALSE(sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, click_id, n FROM clicks").closed_rows);
+}
+
+TEST(Writers, OfEarlyRowsAreProvisionalAndStayApart) {
+  const auto early = sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, CAST(s AS STRING), n FROM m$early");
+  EXPECT_TRUE(early.provisional);
+  EXPECT_FALSE(early.closed_rows);
+  EXPECT_THAT(
+      error_of(kTable +
+               "INSERT INTO t (k, w, fast_n) SELECT ad_id, CAST(s AS STRING), n FROM m$early UNION ALL "
+               "SELECT ad_id, CAST(s AS STRING), n FROM m"),
+      HasSubstr("STRAND-2008"));
+}
+
+TEST(Writers, GetTheirColumnsInTheOrderTheyAreNamedAndCast) {
+  const plan::Plan plan =
+      plan_of(kTable + "INSERT INTO t (fast_n, w, k) SELECT 1, ad_id, click_id FROM clicks");
+  const plan::Node& sink = *plan.sinks[0];
+  EXPECT_THAT(std::get<plan::SinkWrite>(sink.detail).columns, ElementsAre("fast_n", "w", "k"));
+  const columnar::Schema& rows = *sink.inputs[0].node->output;
+  EXPECT_EQ(rows[0].type->kind, columnar::TypeKind::kBigInt);
+  EXPECT_THAT(sink.inputs[0].hash_keys, ElementsAre(2u, 1u));
+}
+
+TEST(Writers, PrintBareSelectsWithTheOldRowBeforeTheNew) {
+  const plan::Plan plan = plan_of("SELECT ad_id, COUNT(*) AS c FROM clicks GROUP BY ad_id");
+  const auto sink = std::get<plan::SinkWrite>(plan.sinks[0]->detail);
+  EXPECT_EQ(sink.table.options.at("connector"), "print");
+  EXPECT_THAT(sink.columns, ElementsAre("ad_id", "c"));
+  EXPECT_TRUE(detail_of<plan::GroupAggregate>(plan, "print/group").update_before);
+}
+
+}  // namespace
+}  // namespace strand::sql
