@@ -1,0 +1,41 @@
+#include "lint/rules.h"
+
+namespace strand::lint {
+
+namespace {
+
+/// Whether the source ends by itself: then its shards end, and hold nothing.
+bool is_bounded(const plan::TableSpec& table) {
+  const std::string connector = option(table, "connector");
+  if (connector == "filesystem") return option(table, "source.monitor-interval").empty();
+  if (connector == "datagen") return !option(table, "number-of-rows").empty();
+  return !option(table, "scan.bounded.mode").empty();
+}
+
+bool waits_for_time(const plan::Node& node) {
+  if (std::holds_alternative<plan::WindowAggregate>(node.detail)) return true;
+  const auto* dedup = std::get_if<plan::Deduplicate>(&node.detail);
+  return dedup != nullptr && dedup->retention.has_value();
+}
+
+}  // namespace
+
+void idle_shards(const plan::Plan& plan, std::vector<Finding>& found) {
+  for (const plan::NodePtr& node : plan.nodes()) {
+    const auto* scan = std::get_if<plan::Scan>(&node->detail);
+    if (scan == nullptr || !scan->watermark || scan->watermark->idle_timeout || is_bounded(scan->table))
+      continue;
+    for (const plan::NodePtr& reader : plan.nodes()) {
+      if (!waits_for_time(*reader)) continue;
+      const auto is_scan = [&](const plan::Input& input) { return input.node == node; };
+      if (!any_above(reader->inputs[0], is_scan)) continue;
+      found.push_back(at(
+          *node, "table " + scan->table.name + " has no idle timeout",
+          "one silent shard holds the watermark: " + reader->id + " then emits nothing and keeps everything",
+          "add 'scan.watermark.idle-timeout' = '30 s' to the table, longer than the longest ordinary gap"));
+      break;
+    }
+  }
+}
+
+}  // namespace strand::lint

@@ -1,0 +1,233 @@
+#include "lint/lint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lint/rules.h"
+
+namespace strand::lint {
+namespace {
+
+using columnar::TypeKind;
+using plan::Node;
+using plan::NodePtr;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+columnar::SchemaPtr schema_of(const std::vector<std::string>& names) {
+  std::vector<columnar::Field> fields;
+  for (const std::string& name : names) fields.push_back({name, columnar::timestamp_type(3, /*ltz=*/true)});
+  return std::make_shared<const columnar::Schema>(std::move(fields));
+}
+
+std::shared_ptr<Node> node_of(const std::string& id, plan::Detail detail, std::vector<plan::Input> inputs,
+                              const std::vector<std::string>& columns) {
+  auto node = std::make_shared<Node>();
+  node->id = id;
+  node->where = "job.sql:1:1";
+  node->detail = std::move(detail);
+  node->inputs = std::move(inputs);
+  node->output = schema_of(columns);
+  return node;
+}
+
+expr::ExprPtr time_column(size_t i) { return expr::column(i, columnar::timestamp_type(3, /*ltz=*/true)); }
+
+/// A growing table (id, ts) with clamped event time and an idle timeout: nothing to find in it.
+std::shared_ptr<Node> clean_scan() {
+  plan::Scan scan;
+  scan.table.name = "clicks";
+  scan.table.options = {{"connector", "filesystem"}, {"source.monitor-interval", "1 s"}};
+  const auto clamp = expr::call("LEAST", {time_column(1), time_column(2)}, columnar::timestamp_type(3, true));
+  scan.project = {time_column(0), clamp};
+  scan.watermark = plan::WatermarkSpec{.time_column = 1,
+                                       .expression = time_column(1),
+                                       .trail = Duration{5'000},
+                                       .idle_timeout = Duration{30'000}};
+  auto node = node_of("clicks/scan", std::move(scan), {}, {"id", "ts"});
+  node->rowtime = 1;
+  return node;
+}
+
+std::shared_ptr<Node> window_over(const NodePtr& input, int64_t minutes, const std::string& id) {
+  plan::WindowAggregate window;
+  window.keys = {0};
+  window.time_column = *input->rowtime;
+  window.size = Duration{minutes * 60'000};
+  auto node = node_of(id, std::move(window), {{input, Port::kMain, {0}}},
+                      {"id", "window_start", "window_end", "window_time"});
+  node->side_outputs[Port::kLate] = schema_of({"id"});
+  node->side_outputs[Port::kEarly] = node->output;
+  node->rowtime = 3;
+  return node;
+}
+
+std::shared_ptr<Node> deduplicate_over(const NodePtr& input, std::optional<plan::Retention> retention) {
+  auto node =
+      node_of("d/deduplicate", plan::Deduplicate{{0}, retention}, {{input, Port::kMain, {0}}}, {"id", "ts"});
+  node->rowtime = 1;
+  return node;
+}
+
+/// A table with a key that names window and id.
+std::shared_ptr<Node> sink_over(const NodePtr& input, const std::string& table = "t",
+                                Port port = Port::kMain) {
+  plan::SinkWrite sink;
+  sink.table.name = table;
+  sink.table.options = {{"connector", "sqlite"}, {"path", "a.db"}, {"table-name", table}};
+  sink.table.primary_key = {"id", "window_start"};
+  sink.writer = "strand";
+  sink.closed_rows = port == Port::kMain;
+  auto node = node_of(table + "/sink", std::move(sink), {{input, port}}, {});
+  node->output = nullptr;
+  return node;
+}
+
+plan::Plan plan_of(std::vector<NodePtr> sinks) {
+  return {.job = "job", .sinks = std::move(sinks), .settings = {}};
+}
+
+std::vector<std::string> rules_of(const plan::Plan& plan) {
+  std::vector<std::string> rules;
+  for (const Finding& finding : lint(plan)) rules.push_back(finding.rule + " " + finding.node);
+  return rules;
+}
+
+TEST(Lint, FindsNothingInACleanJob) {
+  EXPECT_THAT(rules_of(plan_of({sink_over(window_over(clean_scan(), 1, "m/window"))})), IsEmpty());
+}
+
+TEST(Lint, L01FlagsEventTimeThatIsNotClamped) {
+  auto scan = clean_scan();
+  std::get<plan::Scan>(scan->detail).project[1] = time_column(1);
+  EXPECT_THAT(rules_of(plan_of({sink_over(window_over(scan, 1, "m/window"))})),
+              ElementsAre("L01 clicks/scan"));
+}
+
+TEST(Lint, L01IsOnlyANoteWhileRecordsOfTheFutureMoveNoWatermark) {
+  auto scan = clean_scan();
+  std::get<plan::Scan>(scan->detail).project[1] = time_column(1);
+  plan::Plan plan = plan_of({sink_over(window_over(scan, 1, "m/window"))});
+  EXPECT_EQ(lint(plan)[0].severity, Severity::kNote);
+  plan.settings["strand.future-skew.max"] = {"0 s", "--set"};
+  EXPECT_EQ(lint(plan)[0].severity, Severity::kWarning);
+}
+
+TEST(Lint, L01FlagsAWindowOverAnotherTimeThanTheInputs) {
+  auto window = window_over(clean_scan(), 1, "m/window");
+  std::get<plan::WindowAggregate>(window->detail).time_column = 0;
+  EXPECT_THAT(rules_of(plan_of({sink_over(window)})), ElementsAre("L01 m/window"));
+}
+
+TEST(Lint, L02FlagsATableWithoutIdleTimeoutUnlessItEnds) {
+  auto scan = clean_scan();
+  auto& detail = std::get<plan::Scan>(scan->detail);
+  detail.watermark->idle_timeout.reset();
+  EXPECT_THAT(rules_of(plan_of({sink_over(window_over(scan, 1, "m/window"))})),
+              ElementsAre("L02 clicks/scan"));
+  detail.table.options.erase("source.monitor-interval");
+  EXPECT_THAT(rules_of(plan_of({sink_over(window_over(scan, 1, "m/window"))})), IsEmpty());
+}
+
+TEST(Lint, L03FlagsHoursBesideMinutesButNotAboveThem) {
+  const NodePtr scan = clean_scan();
+  const NodePtr minutes = window_over(scan, 1, "m/window");
+  EXPECT_THAT(rules_of(plan_of({sink_over(minutes), sink_over(window_over(scan, 60, "h/window"), "u")})),
+              ElementsAre("L03 h/window"));
+  EXPECT_THAT(rules_of(plan_of({sink_over(minutes), sink_over(window_over(minutes, 60, "h/window"), "u")})),
+              IsEmpty());
+}
+
+TEST(Lint, L04FlagsPartialSumsBesideTheSourceWhoseLateRowsAreRead) {
+  auto window = window_over(clean_scan(), 1, "m/window");
+  std::get<plan::WindowAggregate>(window->detail).pre_aggregate = Duration{0};
+  auto late = sink_over(window, "late", Port::kLate);
+  EXPECT_THAT(rules_of(plan_of({sink_over(window), late})), ElementsAre("L04 m/window"));
+  EXPECT_THAT(rules_of(plan_of({sink_over(window)})), IsEmpty());
+
+  const NodePtr dedup = deduplicate_over(clean_scan(), plan::Retention{1, Duration{3'600'000}});
+  auto behind = window_over(dedup, 1, "m/window");
+  std::get<plan::WindowAggregate>(behind->detail).pre_aggregate = Duration{0};
+  EXPECT_THAT(rules_of(plan_of({sink_over(behind), sink_over(behind, "late", Port::kLate)})), IsEmpty());
+}
+
+TEST(Lint, L05FlagsADeduplicationWithoutRetentionOrWithAShortGuard) {
+  const auto job = [](std::optional<plan::Retention> retention) {
+    return plan_of({sink_over(window_over(deduplicate_over(clean_scan(), retention), 1, "m/window"))});
+  };
+  EXPECT_THAT(rules_of(job(std::nullopt)), ElementsAre("L05 d/deduplicate"));
+  plan::Plan guarded = job(plan::Retention{1, Duration{7'200'000}});
+  EXPECT_THAT(rules_of(guarded), IsEmpty());
+  guarded.settings["table.exec.state.ttl"] = {"3 h", "job.sql:1:1"};
+  EXPECT_THAT(rules_of(guarded), ElementsAre("L05 d/deduplicate"));
+  guarded.settings["table.exec.state.ttl"] = {"26 h", "job.sql:1:1"};
+  EXPECT_THAT(rules_of(guarded), IsEmpty());
+}
+
+TEST(Lint, L06FlagsATableWithoutKeyThatShowsWritesAtOnce) {
+  auto sink = sink_over(window_over(clean_scan(), 1, "m/window"));
+  auto& detail = std::get<plan::SinkWrite>(sink->detail);
+  detail.table.primary_key.clear();
+  EXPECT_THAT(rules_of(plan_of({sink})), ElementsAre("L06 t/sink"));
+  detail.table.options["sink.mode"] = "transaction";
+  EXPECT_THAT(rules_of(plan_of({sink})), IsEmpty());
+}
+
+TEST(Lint, L06FlagsUpdatesThatAreAppended) {
+  auto group = node_of("g/group", plan::GroupAggregate{}, {{clean_scan(), Port::kMain, {0}}}, {"id"});
+  auto sink = sink_over(group);
+  auto& detail = std::get<plan::SinkWrite>(sink->detail);
+  detail.closed_rows = false;
+  EXPECT_THAT(rules_of(plan_of({sink})), IsEmpty());
+  detail.table.options = {{"connector", "filesystem"}, {"path", "out"}};
+  detail.table.primary_key.clear();
+  EXPECT_THAT(rules_of(plan_of({sink})), ElementsAre("L06 t/sink"));
+}
+
+TEST(Lint, L07FlagsTwoTablesThatAreOneInTheStore) {
+  const NodePtr window = window_over(clean_scan(), 1, "m/window");
+  auto other = sink_over(window, "u");
+  EXPECT_THAT(rules_of(plan_of({sink_over(window), other})), IsEmpty());
+  std::get<plan::SinkWrite>(other->detail).table.options["table-name"] = "t";
+  EXPECT_THAT(rules_of(plan_of({sink_over(window), other})), ElementsAre("L07 u/sink"));
+}
+
+TEST(Lint, L08FlagsWritesWithoutCheckpoints) {
+  plan::Plan plan = plan_of({sink_over(window_over(clean_scan(), 1, "m/window"))});
+  plan.settings["execution.checkpointing.interval"] = {"0 s", "job.sql:1:1"};
+  EXPECT_THAT(rules_of(plan), ElementsAre("L08 t/sink"));
+  plan.settings["execution.checkpointing.interval"] = {"1 s", "job.sql:1:1"};
+  EXPECT_THAT(rules_of(plan), IsEmpty());
+}
+
+TEST(Lint, L10FlagsClosedRowsWhoseKeyDoesNotNameTheWindow) {
+  auto sink = sink_over(window_over(clean_scan(), 1, "m/window"));
+  std::get<plan::SinkWrite>(sink->detail).closed_rows = false;
+  EXPECT_THAT(rules_of(plan_of({sink})), ElementsAre("L10 t/sink"));
+}
+
+TEST(Lint, L12FlagsRowsCalledClosedThatComeAgain) {
+  const NodePtr window = window_over(clean_scan(), 1, "m/window");
+  auto early = sink_over(window, "t", Port::kEarly);
+  EXPECT_THAT(rules_of(plan_of({early})), IsEmpty());
+  std::get<plan::SinkWrite>(early->detail).closed_rows = true;
+  EXPECT_THAT(rules_of(plan_of({early})), ElementsAre("L12 t/sink"));
+}
+
+TEST(Lint, SaysWhereWhatFollowsAndWhatToWrite) {
+  plan::Plan plan = plan_of({sink_over(window_over(clean_scan(), 1, "m/window"))});
+  plan.settings["execution.checkpointing.interval"] = {"0 s", "job.sql:1:1"};
+  EXPECT_EQ(lint(plan)[0].to_string(),
+            "job.sql:1:1: warning STRAND-2108 there are no checkpoints, and t is written\n"
+            "  every write carries the tag of the start: after a crash the whole table is flushed and read "
+            "again from the beginning; "
+            "rows that wait for a checkpoint never show\n"
+            "  SET 'execution.checkpointing.interval' = '10 s'");
+}
+
+TEST(Lint, NumbersItsRulesByTheirNames) {
+  for (const Rule& rule : all_rules()) EXPECT_EQ("L" + std::to_string(rule.number - 2000).substr(1), rule.id);
+}
+
+}  // namespace
+}  // namespace strand::lint
