@@ -1,6 +1,7 @@
 // A task: the unit that a worker steps.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -179,7 +180,7 @@ void write_snapshot(const AttemptContext& context, std::shared_ptr<Task> task,
 class Inputs {
  public:
   explicit Inputs(std::vector<flow::Channel*> channels)
-      : channels_(std::move(channels)), aligner_(channels_.size()), held_(channels_.size(), false) {}
+      : channels_(std::move(channels)), aligner_(std::max<size_t>(channels_.size(), 1)), held_(channels_.size(), false) {}
 
   struct Next {
     size_t channel;

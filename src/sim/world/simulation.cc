@@ -19,10 +19,10 @@ constexpr const char* kState = "/state";
 constexpr const char* kClicks = "/clicks";
 constexpr const char* kExceptions = "/exceptions";
 
-/// Faults of the environment, each call by chance, and a crash at a chosen call.
+/// Faults of the environment, each call by chance up to a number of them, and a crash at a chosen call.
 class EnvFaults {
  public:
-  EnvFaults(uint64_t seed, double chance) : random_(seed), chance_(chance) {}
+  EnvFaults(uint64_t seed, double chance, int most) : random_(seed), chance_(chance), left_(most) {}
   void off(bool off) { off_ = off; }
   void crash_at(uint64_t call) { crash_at_ = call; }
   Fault decide(const CallInfo& info) {
@@ -31,7 +31,8 @@ class EnvFaults {
       crash_at_ = 0;
       return Fault::kCrash;
     }
-    if (!random_.chance(chance_)) return Fault::kNone;
+    if (left_ <= 0 || !random_.chance(chance_)) return Fault::kNone;
+    --left_;
     const auto faults = faults_of(info.call);
     const Fault fault = faults.empty() ? Fault::kNone : faults[random_.below(faults.size())];
     return fault == Fault::kCrash ? Fault::kNone : fault;
@@ -40,6 +41,7 @@ class EnvFaults {
  private:
   Random random_;
   double chance_;
+  int left_;
   bool off_ = false;
   uint64_t crash_at_ = 0;
 };
@@ -53,7 +55,7 @@ class Life {
         random_(options.seed),
         world_(options.seed, kStart, options.keep_trace),
         store_(SimStore::Options{options.defences.attempt_rows, options.defences.rules}),
-        faults_(options.seed ^ 0xFA17, options.env_fault),
+        faults_(options.seed ^ 0xFA17, options.env_fault, options.env_faults_max),
         store_random_(options.seed ^ 0x5708E) {
     connect::file::add_file_connector(registry_);
     registry_.add("simstore", simstore_connector(&store_, options.defences.rules));
@@ -174,10 +176,10 @@ class Life {
 
   void advance() {
     const WallTime now = world_.clock.now();
-    WallTime next = std::min({driver_->next_instant(), next_crash_, WallTime{now.millis + 500}});
+    WallTime next = std::min(next_crash_, WallTime{now.millis + random_.between(20, 400)});
     if (next_line_ < input_.lines.size()) next = std::min(next, input_.lines[next_line_].at);
     world_.clock.advance(Duration{std::max<int64_t>(next.millis - now.millis, 1)});
-    if (random_.chance(0.0005)) world_.clock.jump(Duration{random_.between(-3'000, 3'000)});
+    if (random_.chance(0.002)) world_.clock.jump(Duration{random_.between(-3'000, 3'000)});
     const bool over = next_line_ == input_.lines.size() && now > input_.lines.back().at + Duration{8'000};
     if (over && !asked_to_end_) {
       asked_to_end_ = true;
@@ -398,7 +400,7 @@ Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& fi
     input.tables.push_back(std::move(out));
   };
   override_table("clicks",
-                 {{"path", kClicks}, {"source.monitor-interval", "100 ms"}, {"scan.watermark.idle-timeout", "20 s"}},
+                 {{"path", kClicks}, {"source.monitor-interval", "1 s"}, {"scan.watermark.idle-timeout", "20 s"}},
                  false);
   override_table("ad_metrics", {{"connector", "simstore"}}, true);
   override_table("ad_running", {{"connector", "simstore"}}, true);

@@ -28,7 +28,8 @@ struct SimulationOptions {
   uint64_t seed = 1;
   int crashes_max = 4;
   double power_loss = 0.4;       // share of the crashes in which the machine loses power
-  double env_fault = 0.002;      // chance of a fault at a call of the environment
+  double env_fault = 0.001;      // chance of a fault at a call of the environment
+  int env_faults_max = 5;
   double store_fault = 0.01;     // chance of a fault at a call of the store
   int32_t parallelism = 1;
   ClickShape input;

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Runs the benchmark jobs on the release binary and prints one JSON line per figure.
+
+  run.py --binary build/release/bin/strandline --generate build/release/bin/bench_generate [--rows 5000000] [--runs 3] [JOB...]
+
+Records per CPU-second count user and system time of the whole process, helper threads included; best of the runs. An
+answer that differs from the generator's own count makes the figure invalid (exit code 1).
+"""
+import argparse, collections, csv, glob, json, os, resource, shutil, subprocess, sys, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BLACKHOLE = "'connector' = 'blackhole'"
+
+
+def files_sink(folder):
+    return f"'connector' = 'filesystem', 'path' = '{folder}', 'format' = 'csv'"
+
+
+def generate(arguments, name, shards):
+    base = os.path.join(arguments.work, name)
+    parts = [f"{base}-{i:02d}.jsonl" for i in range(shards)] if shards > 1 else [base + ".jsonl"]
+    if not all(os.path.exists(p) for p in parts):
+        os.makedirs(arguments.work, exist_ok=True)
+        subprocess.run([arguments.generate, "clicks", "--rows", str(arguments.rows), "--shards", str(shards),
+                        "--out", base], check=True, stdout=subprocess.DEVNULL)
+    for p in parts:  # into the page cache
+        with open(p, "rb") as f:
+            while f.read(1 << 24):
+                pass
+    return base, parts
+
+
+def run_once(arguments, sql, settings):
+    job = os.path.join(arguments.work, "job.sql")
+    with open(job, "w") as f:
+        f.write(sql)
+    state = os.path.join(arguments.work, "state")
+    shutil.rmtree(state, ignore_errors=True)
+    command = [arguments.binary, "--state", state, "run", job, "--from", "none"]
+    for key, value in settings.items():
+        command += ["--set", f"{key}={value}"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wall = time.monotonic() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nexit code {done.returncode}\n{done.stderr[-3000:]}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return wall, cpu
+
+
+def read_answer(path, with_start):
+    """(ad, window start in ms) -> count"""
+    rows = collections.Counter()
+    for file in glob.glob(os.path.join(path, "*")) if os.path.isdir(path) else [path]:
+        with open(file) as f:
+            for row in csv.reader(f):
+                if not row or not row[-1].lstrip("-").isdigit() and not row[2].lstrip("-").isdigit():
+                    continue
+                rows[row[0], row[1]] += int(row[2])
+    return rows
+
+
+def to_millis(text):
+    import datetime
+    return int(datetime.datetime.fromisoformat(text + "+00:00").timestamp() * 1000)
+
+
+def check(folder, truth_file):
+    """Windows and clicks of the job's output against the generator's own count."""
+    got = {(ad, to_millis(start)): n for (ad, start), n in read_answer(folder, True).items()}
+    want = {(ad, int(start)): n for (ad, start), n in read_answer(truth_file, False).items()}
+    wrong = [k for k in got.keys() | want.keys() if got.get(k) != want.get(k)]
+    return len(wrong), len(want)
+
+
+def figure(name, **values):
+    print(json.dumps({"figure": name, **values}), flush=True)
+
+
+def measure(arguments, name, query, truth=None, shards=1, settings=None, sink=None):
+    base, parts = generate(arguments, f"clicks-{arguments.rows}" + (f"-{shards}" if shards > 1 else ""), shards)
+    out = os.path.join(arguments.work, "out")
+    with open(os.path.join(HERE, "sql", query + ".sql")) as f:
+        text = f.read()
+    source = base + ".jsonl"
+    if shards > 1:
+        source = os.path.join(arguments.work, f"in-{shards}")
+        os.makedirs(source, exist_ok=True)
+        for p in parts:
+            link = os.path.join(source, os.path.basename(p))
+            if not os.path.exists(link):
+                os.link(p, link)
+    sql = text.replace("${INPUT}", source).replace("${SINK}", sink or files_sink(out))
+    base_settings = {"parallelism.default": "1", "execution.checkpointing.interval": "1 s"}
+    base_settings.update(settings or {})
+    best = None
+    for _ in range(arguments.runs):
+        shutil.rmtree(out, ignore_errors=True)
+        wall, cpu = run_once(arguments, sql, base_settings)
+        if best is None or cpu < best[1]:
+            best = (wall, cpu)
+    wrong = None
+    if truth and not sink:
+        wrong, windows = check(out, f"{base}.{truth}.csv")
+        if wrong:
+            figure(name, error=f"{wrong} of {windows} windows differ")
+            arguments.failed = True
+    figure(name, records_per_cpu_second=round(arguments.rows / best[1]), records_per_second=round(arguments.rows / best[0]),
+           wall_s=round(best[0], 3), cpu_s=round(best[1], 3), rows=arguments.rows, windows_wrong=wrong)
+    return best
+
+
+def filter_job(a):
+    measure(a, "parse + filter + project", "q_filter", sink=BLACKHOLE)
+
+
+def tumble_job(a):
+    measure(a, "tumbling count, 10 K keys", "q_tumble", truth="tumble")
+
+
+def dedup_job(a):
+    measure(a, "deduplication by processing time", "q_dedup", truth="dedup")
+
+
+def ad_click_job(a):
+    measure(a, "ad-click job", "ad_clicks", truth="dedup")
+
+
+def two_cores_job(a):
+    one = measure(a, "ad-click job, 8 shards, 1 core", "ad_clicks", truth="dedup", shards=8)
+    two = measure(a, "ad-click job, 8 shards, 2 cores", "ad_clicks", truth="dedup", shards=8,
+                  settings={"parallelism.default": "2"})
+    figure("second core", speedup=round(one[0] / two[0], 2))
+
+
+def checkpoints_job(a):
+    with_them = measure(a, "ad-click job, checkpoints each second", "ad_clicks", truth="dedup")
+    without = measure(a, "ad-click job, no checkpoints", "ad_clicks", truth="dedup",
+                      settings={"execution.checkpointing.interval": "0 s"})
+    figure("cost of 1 s checkpoints", percent=round((with_them[1] / without[1] - 1) * 100, 1))
+
+
+def start_job(a):
+    small = os.path.join(a.work, "small.jsonl")
+    base, _ = generate(a, f"clicks-{a.rows}", 1)
+    with open(base + ".jsonl", "rb") as f, open(small, "wb") as out:
+        for _ in range(1000):
+            out.write(f.readline())
+    with open(os.path.join(HERE, "sql", "q_tumble.sql")) as f:
+        sql = f.read().replace("${INPUT}", small).replace("${SINK}", files_sink(os.path.join(a.work, "out")))
+    best = min(run_once(a, sql, {"parallelism.default": "1"})[0] for _ in range(a.runs))
+    figure("process start to the end of a small file", seconds=round(best, 3))
+
+
+JOBS = {"filter": filter_job, "tumble": tumble_job, "dedup": dedup_job, "ad-clicks": ad_click_job,
+        "two-cores": two_cores_job, "checkpoints": checkpoints_job, "start": start_job}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("jobs", nargs="*", help=", ".join(JOBS))
+    parser.add_argument("--binary", default="build/release/bin/strandline")
+    parser.add_argument("--generate", default="build/release/bin/bench_generate")
+    parser.add_argument("--work", default="build/bench")
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--runs", type=int, default=3)
+    args = parser.parse_args()
+    args.failed = False
+    for key in ("binary", "generate", "work"):
+        setattr(args, key, os.path.abspath(getattr(args, key)))
+    for job in args.jobs or JOBS:
+        JOBS[job](args)
+    sys.exit(1 if args.failed else 0)

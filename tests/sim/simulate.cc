@@ -1,0 +1,212 @@
+// The simulator over many seeds: crashes the ad-click job anywhere and compares every table with a recount.
+//
+//   simulate --runs 20000 [--seed 1] [--threads 2]     every defence on: no difference may be found
+//   simulate --canaries [--runs 3000]                  each defence removed in turn: a difference must be found
+//   simulate --only SEED [--trace]                     one run, in detail
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "env/real.h"
+#include "sim/world/simulation.h"
+
+namespace {
+
+using namespace strand;
+using sim::SimulationOptions;
+using sim::SimulationResult;
+
+struct Arguments {
+  uint64_t runs = 20'000;
+  uint64_t seed = 1;
+  unsigned threads = 2;
+  bool canaries = false;
+  bool trace = false;
+  uint64_t only = 0;
+};
+
+/// Every 4th run has two subtasks, every 3rd a slower disk.
+SimulationOptions options_of(uint64_t seed) {
+  SimulationOptions options;
+  options.seed = seed;
+  options.parallelism = seed % 4 == 0 ? 2 : 1;
+  if (seed % 3 == 0) options.env_fault = 0.004;
+  return options;
+}
+
+struct Sum {
+  uint64_t runs = 0;
+  uint64_t counted = 0;
+  uint64_t differing = 0;
+  int64_t crashes = 0;
+  int64_t restarts = 0;
+  int64_t checkpoints = 0;
+  uint64_t first_bad = 0;
+  std::vector<std::string> differences;
+  sim::FaultCounts env;
+  sim::StoreFaultCounts store;
+  std::map<std::string, int64_t> steps;
+
+  void add(uint64_t seed, const SimulationResult& result) {
+    ++runs;
+    counted += result.counts() ? 1 : 0;
+    crashes += result.crashes;
+    restarts += result.restarts;
+    checkpoints += result.checkpoints;
+    env += result.env_faults;
+    store += result.store_faults;
+    for (const auto& [step, count] : result.crash_steps) steps[step] += count;
+    if (result.differences.empty()) return;
+    ++differing;
+    if (first_bad != 0) return;
+    first_bad = seed;
+    differences = result.differences;
+  }
+};
+
+Sum run_many(const plan::Plan& plan, const Arguments& arguments, const std::function<void(SimulationOptions&)>& change,
+             bool stop_at_first) {
+  std::atomic<uint64_t> next{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  Sum sum;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < arguments.threads; ++t) {
+    threads.emplace_back([&] {
+      for (uint64_t i = next++; i < arguments.runs && !stop; i = next++) {
+        SimulationOptions options = options_of(arguments.seed + i);
+        change(options);
+        const SimulationResult result = sim::simulate(plan, options);
+        const std::lock_guard lock(mutex);
+        sum.add(options.seed, result);
+        if (stop_at_first && !result.differences.empty()) stop = true;
+        if (!stop_at_first && sum.runs % 2'000 == 0) {
+          std::printf("  %llu runs, %llu differing\n", static_cast<unsigned long long>(sum.runs),
+                      static_cast<unsigned long long>(sum.differing));
+          std::fflush(stdout);
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return sum;
+}
+
+void print_faults(const Sum& sum) {
+  std::printf("crashes by what the protocol was doing:\n");
+  for (const auto& [step, count] : sum.steps) std::printf("  %-24s %lld\n", step.c_str(), static_cast<long long>(count));
+  std::printf("faults by call of the environment:\n");
+  for (size_t call = 0; call < sim::kCalls; ++call) {
+    const auto c = static_cast<sim::Call>(call);
+    if (sim::faults_of(c).empty()) continue;
+    std::printf("  %-12s %8llu of %llu calls\n", std::string(sim::call_name(c)).c_str(),
+                static_cast<unsigned long long>(sum.env.faults(c)), static_cast<unsigned long long>(sum.env.calls(c)));
+  }
+  std::printf("faults by call of the store:\n");
+  for (size_t call = 0; call < sim::kStoreCalls; ++call) {
+    int64_t faults = 0;
+    for (size_t fault = 1; fault < sim::kStoreFaults; ++fault) {
+      faults += sum.store.of(static_cast<sim::StoreCall>(call), static_cast<sim::StoreFault>(fault));
+    }
+    std::printf("  %-12s %8lld\n", std::string(sim::store_call_name(static_cast<sim::StoreCall>(call))).c_str(),
+                static_cast<long long>(faults));
+  }
+}
+
+int run_all(const plan::Plan& plan, const Arguments& arguments, env::Clock& clock) {
+  const int64_t began = clock.steady_nanos();
+  const Sum sum = run_many(plan, arguments, [](SimulationOptions&) {}, false);
+  const double seconds = static_cast<double>(clock.steady_nanos() - began) * 1e-9;
+  std::printf("%llu runs (%llu count), %lld crashes, %lld restarts after errors, %lld checkpoints, %.0f runs/s\n",
+              static_cast<unsigned long long>(sum.runs), static_cast<unsigned long long>(sum.counted),
+              static_cast<long long>(sum.crashes), static_cast<long long>(sum.restarts),
+              static_cast<long long>(sum.checkpoints), static_cast<double>(sum.runs) / seconds);
+  print_faults(sum);
+  for (const std::string& difference : sum.differences) std::printf("  seed %llu: %s\n",
+      static_cast<unsigned long long>(sum.first_bad), difference.c_str());
+  std::printf("%llu differing\n", static_cast<unsigned long long>(sum.differing));
+  return sum.differing == 0 && sum.counted > sum.runs / 2 ? 0 : 1;
+}
+
+struct Canary {
+  const char* name;
+  std::function<void(SimulationOptions&)> remove;
+};
+
+const std::vector<Canary>& canaries() {
+  static const std::vector<Canary> kAll = {
+      {"E1 epoch recorded before the barrier", [](auto& o) { o.defences.runtime.e1 = false; }},
+      {"T1 floor", [](auto& o) { o.defences.runtime.t1_floor = false; }},
+      {"T1 restored floor", [](auto& o) { o.defences.runtime.t1_restored = false; }},
+      {"buffers emptied at the barrier", [](auto& o) { o.defences.runtime.barrier_buffers = false; o.parallelism = 2; }},
+      {"F2, F4 held rows", [](auto& o) { o.defences.runtime.held_rows = false; }},
+      {"F1 flush", [](auto& o) { o.defences.rules.f1 = false; }},
+      {"F2 rewritten from state", [](auto& o) { o.defences.rules.f2 = false; }},
+      {"F3 only the writer's columns", [](auto& o) { o.defences.rules.f3 = false; }},
+      {"W1 absolute values", [](auto& o) { o.defences.rules.w1 = false; }},
+      {"W3 tag at the barrier", [](auto& o) { o.defences.rules.w3 = false; }},
+      {"W6 attempt row", [](auto& o) { o.defences.rules.w6 = false; }},
+      {"fsync of files", [](auto& o) { o.defences.file_syncs = false; o.power_loss = 1.0; }},
+      {"fsync of folders", [](auto& o) { o.defences.folder_syncs = false; o.power_loss = 1.0; }},
+  };
+  return kAll;
+}
+
+int run_canaries(const plan::Plan& plan, const Arguments& arguments) {
+  int silent = 0;
+  for (const Canary& canary : canaries()) {
+    const Sum sum = run_many(plan, arguments, canary.remove, true);
+    const bool caught = sum.differing > 0;
+    silent += caught ? 0 : 1;
+    std::printf("%-40s %s", canary.name, caught ? "caught" : "NOT CAUGHT");
+    std::printf(" after %llu runs%s%s\n", static_cast<unsigned long long>(sum.runs), caught ? ": " : "",
+                caught ? sum.differences.front().c_str() : "");
+    std::fflush(stdout);
+  }
+  std::printf("%zu caught, %d not\n", canaries().size() - static_cast<size_t>(silent), silent);
+  return silent == 0 ? 0 : 1;
+}
+
+int run_one(const plan::Plan& plan, const Arguments& arguments) {
+  SimulationOptions options = options_of(arguments.only);
+  options.keep_trace = arguments.trace;
+  const SimulationResult result = sim::simulate(plan, options);
+  for (const std::string& line : result.trace_lines) std::printf("%s\n", line.c_str());
+  std::printf("seed %llu: %d crashes, %d restarts, %lld checkpoints, trace %016llx\n",
+              static_cast<unsigned long long>(arguments.only), result.crashes, result.restarts,
+              static_cast<long long>(result.checkpoints), static_cast<unsigned long long>(result.trace));
+  const bool same = sim::simulate(plan, options).trace == result.trace;
+  if (!same) std::printf("the same seed gave another trace\n");
+  for (const std::string& difference : result.differences) std::printf("  %s\n", difference.c_str());
+  return result.differences.empty() && same ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    const auto number = [&] { return i + 1 < argc ? std::strtoull(argv[++i], nullptr, 10) : 0; };
+    if (option == "--runs") arguments.runs = number();
+    else if (option == "--seed") arguments.seed = number();
+    else if (option == "--threads") arguments.threads = static_cast<unsigned>(number());
+    else if (option == "--only") arguments.only = number();
+    else if (option == "--canaries") arguments.canaries = true;
+    else if (option == "--trace") arguments.trace = true;
+    else return std::fprintf(stderr, "unknown option %s\n", option.c_str()), 2;
+  }
+  env::RealEnv real;
+  const char* file = "examples/ad-clicks/job.sql";
+  auto sql = env::read_all(real.files, file);
+  if (!sql.ok()) return std::fprintf(stderr, "%s\n", sql.status().to_string().c_str()), 2;
+  auto plan = sim::simulation_plan(*sql, file);
+  if (!plan.ok()) return std::fprintf(stderr, "%s\n", plan.status().to_string().c_str()), 2;
+  if (arguments.only != 0) return run_one(*plan, arguments);
+  return arguments.canaries ? run_canaries(*plan, arguments) : run_all(*plan, arguments, real.clock);
+}
