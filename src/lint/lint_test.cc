@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "lint/rules.h"
 
 namespace strand::lint {
@@ -227,6 +230,16 @@ TEST(Lint, SaysWhereWhatFollowsAndWhatToWrite) {
 
 TEST(Lint, NumbersItsRulesByTheirNames) {
   for (const Rule& rule : all_rules()) EXPECT_EQ("L" + std::to_string(rule.number - 2000).substr(1), rule.id);
+}
+
+TEST(Lint, HasASectionForEveryRule) {
+  std::ifstream file("docs/sql/lint.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  for (const Rule& rule : all_rules()) {
+    EXPECT_THAT(page.str(), testing::HasSubstr("## STRAND-" + std::to_string(rule.number) + " (" +
+                                               std::string(rule.id) + ") " + std::string(rule.title)));
+  }
 }
 
 }  // namespace
