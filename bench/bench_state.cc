@@ -1,11 +1,14 @@
-// Measures state tables alone: `bench_state ids|slices [options]`. One JSON line a figure.
+// Measures state tables and the operators on them, on columnar input: `bench_state ids|dedup|windows [n]`.
+// One JSON line a figure. n: live ids, or keys.
 #include <time.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "base/hash.h"
+#include "ops/operators.h"
 #include "state/id_store.h"
 
 namespace strand {
@@ -66,7 +69,6 @@ void bench_ids(int64_t live, int64_t rows, bool snapshots) {
       store.written(Epoch{epoch}, {});
     }
   }
-  const auto seen = static_cast<double>(store.size());
   std::printf(
       "{\"bench\":\"ids\",\"live\":%lld,\"rows_per_s\":%.0f,\"ns_per_row\":%.1f,\"worst_batch_ms\":%.2f,"
       "\"bytes_per_id\":%.1f,"
@@ -75,7 +77,109 @@ void bench_ids(int64_t live, int64_t rows, bool snapshots) {
       worst * 1e3, static_cast<double>(account.used()) / (0.9 * static_cast<double>(live)),
       static_cast<double>(rss() - rss_before) / (0.9 * static_cast<double>(live)),
       static_cast<long long>(copies));
-  std::printf("{\"bench\":\"ids\",\"slots_used_per_live\":%.2f}\n", seen / (0.9 * static_cast<double>(live)));
+}
+
+using columnar::make_type;
+using columnar::TypeKind;
+
+/// Takes rows and counts them.
+struct Counter : flow::Emitter {
+  Status emit(Port, flow::Batch batch) override {
+    rows += batch.rows();
+    return Status();
+  }
+  bool wanted(Port port) const override { return port == Port::kMain; }
+  int64_t rows = 0;
+};
+
+columnar::SchemaPtr input_schema() {
+  return std::make_shared<const columnar::Schema>(std::vector<columnar::Field>{
+      {"key", make_type(TypeKind::kString)}, {"ts", columnar::timestamp_type(3, true)}});
+}
+
+/// Runs batches that `row` fills through an operator, with a watermark after each; only the operator is
+/// timed.
+template <class Row>
+void bench_operator(const char* name, flow::Operator& op, int64_t n, int64_t warm, int64_t rows, Row&& row) {
+  constexpr int64_t kBatch = 4096;
+  const int64_t rss_before = rss();
+  obs::MemoryAccount account;
+  obs::Ledger ledger;
+  flow::OperatorContext context;
+  context.operator_id = name;
+  context.ledger = &ledger;
+  context.memory = &account;
+  Counter out;
+  STRAND_CHECK(op.open(context).ok());
+  double busy = 0;
+  columnar::BatchBuilder builder(input_schema());
+  for (int64_t at = 0; at < warm + rows; at += kBatch) {
+    EventTime newest = EventTime::min();
+    for (int64_t i = at; i < at + kBatch; ++i) newest = std::max(newest, row(i, builder));
+    const columnar::Batch batch = builder.finish();
+    const double start = now();
+    STRAND_CHECK(op.process(0, batch, out).ok());
+    context.watermark = newest - Duration{1000};
+    STRAND_CHECK(op.advance(out).ok());
+    if (at >= warm) busy += now() - start;
+  }
+  const auto kept = static_cast<double>(std::max<int64_t>(op.state_rows(), 1));
+  std::printf(
+      "{\"bench\":\"%s\",\"n\":%lld,\"rows_per_s\":%.0f,\"ns_per_row\":%.1f,\"state_rows\":%.0f,\"bytes_per_"
+      "row\":%.1f,"
+      "\"rss_per_row\":%.1f,\"out\":%lld}\n",
+      name, static_cast<long long>(n), static_cast<double>(rows) / busy,
+      busy / static_cast<double>(rows) * 1e9, kept, static_cast<double>(account.used()) / kept,
+      static_cast<double>(rss() - rss_before) / kept, static_cast<long long>(out.rows));
+}
+
+void bench_dedup(int64_t live) {
+  ops::DeduplicateOptions options;
+  options.input = input_schema();
+  options.keys = {0};
+  options.retention_column = 1;
+  options.retention_after = Duration{live};
+  auto op = ops::make_deduplicate(options);
+  STRAND_CHECK(op.ok());
+  bench_operator("dedup", **op, live, live, live, [](int64_t i, columnar::BatchBuilder& out) {
+    const auto of = static_cast<uint64_t>(i % 10 == 9 && i > 5001 ? i - 5001 : i);
+    out.column(0).append_string(state::id_key_text(mix64(of), mix64(~of), true));
+    out.column(1).append(i);
+    out.end_row();
+    return EventTime{i};
+  });
+}
+
+/// Two million rows a window, keys in random order.
+void bench_windows(int64_t keys) {
+  ops::WindowOptions options;
+  options.input = input_schema();
+  options.keys = {0};
+  options.time_column = 1;
+  options.size = Duration{2'000'000};
+  const auto bigint = make_type(TypeKind::kBigInt, false);
+  const auto time = columnar::timestamp_type(3, false, false);
+  options.aggregates = {{expr::Aggregate::Kind::kCountStar, 0, nullptr, bigint, "n"}};
+  options.output = std::make_shared<const columnar::Schema>(
+      std::vector<columnar::Field>{{"key", make_type(TypeKind::kString)},
+                                   {"window_start", time},
+                                   {"window_end", time},
+                                   {"window_time", time},
+                                   {"n", bigint}});
+  auto op = ops::make_window_aggregate(options);
+  STRAND_CHECK(op.ok());
+  const auto space = static_cast<uint64_t>(keys);
+  bench_operator(
+      "windows", **op, keys, 4'000'000, 20'000'000, [space](int64_t i, columnar::BatchBuilder& out) {
+        char text[24];
+        const int size =
+            std::snprintf(text, sizeof text, "ad_%llu",
+                          static_cast<unsigned long long>(mix64(static_cast<uint64_t>(i)) % space));
+        out.column(0).append_string({text, static_cast<size_t>(size)});
+        out.column(1).append(i);
+        out.end_row();
+        return EventTime{i};
+      });
 }
 
 }  // namespace
@@ -83,9 +187,17 @@ void bench_ids(int64_t live, int64_t rows, bool snapshots) {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "ids";
+  const int64_t n = argc > 2 ? std::atoll(argv[2]) : 0;
+  constexpr int64_t kLive = 11'111'111;  // a tenth are copies: ten million ids
   if (what == "ids") {
-    const int64_t live = argc > 2 ? std::atoll(argv[2]) : 11'111'111;
-    strand::bench_ids(live, live, true);
+    strand::bench_ids(n > 0 ? n : kLive, n > 0 ? n : kLive, true);
+  } else if (what == "dedup") {
+    strand::bench_dedup(n > 0 ? n : kLive);
+  } else if (what == "windows") {
+    strand::bench_windows(n > 0 ? n : 10'000);
+  } else {
+    std::fprintf(stderr, "usage: bench_state ids|dedup|windows [n]\n");
+    return 2;
   }
   return 0;
 }

@@ -40,7 +40,8 @@ struct DeduplicateOptions {
   Duration retention_after;
 };
 /// First row of each key in order of arrival; copies go to kDuplicate. A row whose own instant the judge has
-/// reached is late (kLate). Exact: no fingerprints. State: state/id_table.h, saved as increments.
+/// reached is late (kLate, the columns of the input); one whose retention column is NULL is never late and
+/// kept for ever. Exact: no fingerprints. State: state/id_store.h, saved as increments.
 Result<OperatorPtr> make_deduplicate(DeduplicateOptions options);
 
 struct WindowOptions {
@@ -57,11 +58,13 @@ struct WindowOptions {
   /// The input is partials from make_pre_aggregate (schema of pre_aggregate_schema), already judged.
   bool partial_input = false;
 };
-/// Tumbling windows with incremental aggregates, one open-addressing table a slice (state/slice_table.h),
+/// Tumbling windows with incremental aggregates, one open-addressing table a slice (state/aggregate_table.h),
 /// dropped whole when event time reaches the window's last millisecond: in that call of `advance`, in the
-/// order of windows, every due window is emitted, keys within a window in a stable order. A row is late when
-/// `end - 1 ms <= judge(key group)`. kEarly: at whole multiples of early_delay, the totals that changed
-/// since; the last change when the window closes.
+/// order of windows, every due window is emitted, its keys in the order in which they came. A row is late
+/// when `end - 1 ms <= judge(key group)`. kEarly: at whole multiples of early_delay, the totals that changed
+/// since; the last change when the window closes; what was last emitted is part of the state and told again
+/// after a restore (replay.md F4). A partial of a closed window is booked as late and not emitted: partials
+/// are made only where nobody reads the late rows, or where the judge in front is never behind this one (T8).
 Result<OperatorPtr> make_window_aggregate(WindowOptions options);
 
 /// What travels between make_pre_aggregate and make_window_aggregate with partial_input: keys, window_end
@@ -82,8 +85,9 @@ struct GroupOptions {
   bool update_before = false;
 };
 /// Aggregation without window: per batch and key one change, +I for a new key, else (-U and) +U with the new
-/// total. A key is forgotten when event time reaches the latest row's retention column + `after`. Tells its
-/// totals as held rows after a restore.
+/// total, and none if the total is the same. A key is forgotten when event time reaches the latest of its
+/// rows' instants (retention column + `after`; NULL: never). A row whose own instant has been reached is late
+/// (kLate, the columns of the input), never a new beginning. Tells its totals as held rows after a restore.
 Result<OperatorPtr> make_group_aggregate(GroupOptions options);
 
 }  // namespace strand::ops

@@ -150,6 +150,21 @@ TEST(WindowAggregate, BatchesHaveAtMost4096Rows) {
   EXPECT_THAT(op.batch_sizes(), ElementsAre(4096, 4096, 1808));
 }
 
+TEST(WindowAggregate, TakesAtMost64BytesPerKeyAndOpenWindow) {
+  WindowOptions options = per_minute();
+  options.aggregates.resize(1);
+  auto op = job(options);
+  const int64_t before = op.memory_used();
+  for (int64_t batch = 1; batch <= 60; ++batch) {
+    std::vector<Click> clicks;
+    for (int64_t i = 0; i < 5000; ++i)
+      clicks.push_back({"ad_" + std::to_string(batch * 5000 + i), at("12:03")});
+    op.batch(click_batch(clicks));
+    // Beside the keys: a slab that has just been begun.
+    ASSERT_LE(op.memory_used() - before - (2 << 20), batch * 5000 * 64) << batch;
+  }
+}
+
 WindowOptions with_early() {
   WindowOptions options = per_minute();
   options.early_delay = Duration{1000};
