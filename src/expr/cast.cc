@@ -31,6 +31,7 @@ bool same_layout(const Type& from, const Type& to) {
 
 Result<NodePtr> build_cast(const Expr& e, Nodes args, const Environment& environment) {
   const CastCall cast{args[0]->type(), e.type, e.function == "TRY_CAST"};
+  if (cast.from->kind == TypeKind::kNull) return make_literal(std::monostate{}, e.type);
   if (same_layout(*cast.from, *cast.to)) {
     return make_call(e.type, std::move(args), {}, [type = e.type](const Scope&, std::span<const Value> v) {
       return Result<Value>(retyped(v[0], type));

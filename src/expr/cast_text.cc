@@ -1,4 +1,5 @@
 // Casts from and to text.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -15,16 +16,10 @@ namespace strand::expr {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 /// ` +12.7 ` is 12: decimals are read and cut.
 template <class T>
 bool parse_integer(std::string_view text, T& out) {
-  text = trimmed(text);
+  text = without_blanks(text);
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
   const size_t point = text.find('.');
   if (point != std::string_view::npos) {
@@ -40,7 +35,7 @@ bool parse_integer(std::string_view text, T& out) {
 /// As Java's Double.parseDouble: also `1.5f`, `NaN`, `Infinity`.
 template <class T>
 bool parse_real(std::string_view text, T& out) {
-  text = trimmed(text);
+  text = without_blanks(text);
   std::string_view bare = text;
   if (bare.starts_with('+')) bare.remove_prefix(1);
   const bool negative = bare.starts_with('-');
@@ -112,6 +107,19 @@ NodePtr printed(const CastCall& cast, Nodes args, Print print) {
         text.clear();
         print(value, text);
         out.append(most == 0 ? std::string_view(text) : prefix(text, most));
+        return true;
+      });
+}
+
+template <class T>
+NodePtr integer_to_text(const CastCall& cast, Nodes args) {
+  return make_row_call<std::string, T>(
+      cast.to, std::move(args), [most = static_cast<size_t>(cast.to->precision)](TextWriter& out, T value) {
+        constexpr size_t kMost = 20;
+        char* begin = out.extend(kMost);
+        auto size = static_cast<size_t>(std::to_chars(begin, begin + kMost, value).ptr - begin);
+        if (most != 0) size = std::min(size, most);
+        out.shrink(kMost - size);
         return true;
       });
 }
@@ -201,8 +209,7 @@ NodePtr cast_to_text(const CastCall& cast, Nodes args, const Environment& enviro
     case TypeKind::kBigInt:
       return with_storage(cast.from->kind, [&]<class T>(Storage<T>) -> NodePtr {
         if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
-          return printed<T>(cast, std::move(args),
-                            [](T value, std::string& text) { columnar::print_integer(value, text); });
+          return integer_to_text<T>(cast, std::move(args));
         } else {
           return nullptr;
         }

@@ -26,35 +26,16 @@ Value with_comparison(Comparison op, F&& f) {
   return f([](const auto& a, const auto& b) { return a >= b; });
 }
 
-/// A BOOLEAN column of test(row) over the rows of the scope.
-template <class F>
-Value test_rows(const Scope& scope, std::span<const Value> args, const TypePtr& type, F test) {
-  if (!scope.all) {
-    Bits bits(scope.length, false);
-    uint64_t* words = bits.words();
-    for (const uint32_t row : scope.rows)
-      words[row >> 6] |= static_cast<uint64_t>(test(int64_t{row})) << (row & 63);
-    return make_value(type, scope.length, combined_validity(args, scope.length), bits.take());
-  }
-  Bits bits(scope.length);
-  for (int64_t w = 0; w < bits.count(); ++w) {
-    const int64_t n = std::min<int64_t>(64, scope.length - w * 64);
-    uint64_t word = 0;
-    for (int64_t i = 0; i < n; ++i) word |= static_cast<uint64_t>(test(w * 64 + i)) << i;
-    bits.words()[w] = word;
-  }
-  return make_value(type, scope.length, combined_validity(args, scope.length), bits.take());
-}
-
 Value compare_text_to_literal(bool equal, const Scope& scope, std::span<const Value> args,
                               const TypePtr& type) {
   const Needle needle(args[1].column->string(0));
   const int32_t* offsets = args[0].column->offsets();
   const char* bytes = args[0].column->parts().values->data();
-  return test_rows(scope, args, type, [&](int64_t row) {
+  Bits found = test_rows(scope, [&](int64_t row) {
     const auto size = static_cast<size_t>(offsets[row + 1] - offsets[row]);
     return needle.equals(bytes + offsets[row], size) == equal;
   });
+  return make_value(type, scope.length, combined_validity(args, scope.length), found.take());
 }
 
 Value compare_text(Comparison op, const Scope& scope, std::span<const Value> args, const TypePtr& type) {
@@ -69,7 +50,8 @@ Value compare_text(Comparison op, const Scope& scope, std::span<const Value> arg
   const Reader<std::string_view> a(args[0]);
   const Reader<std::string_view> b(args[1]);
   return with_comparison(op, [&](auto compare) {
-    return test_rows(scope, args, type, [&](int64_t row) { return compare(a[row], b[row]); });
+    Bits found = test_rows(scope, [&](int64_t row) { return compare(a[row], b[row]); });
+    return make_value(type, scope.length, combined_validity(args, scope.length), found.take());
   });
 }
 
@@ -127,7 +109,8 @@ Value compare_fixed(Comparison op, const Scope& scope, std::span<const Value> ar
       }
       const Reader<T> a(args[0]);
       const Reader<T> b(args[1]);
-      return test_rows(scope, args, type, [&](int64_t row) { return compare(a[row], b[row]); });
+      Bits found = test_rows(scope, [&](int64_t row) { return compare(a[row], b[row]); });
+      return make_value(type, scope.length, combined_validity(args, scope.length), found.take());
     });
   });
 }

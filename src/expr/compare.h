@@ -13,27 +13,40 @@ Value compare_values(Comparison op, const Scope& scope, std::span<const Value> a
 /// Whether two values, neither NULL, are equal; NULLs inside them are equal to each other.
 bool equal_rows(const Column& a, int64_t i, const Column& b, int64_t j);
 
-/// A piece of text to look for in many rows: compares the length, then the first eight bytes as a word.
+/// The first eight bytes of a text as a word, with zeros behind a shorter one. `bytes` must have eight
+/// readable bytes, as the texts of a column have.
+inline uint64_t head_of(const char* bytes, size_t size) {
+  uint64_t word = 0;
+  std::memcpy(&word, bytes, 8);
+  return size >= 8 ? word : word & ((uint64_t{1} << (8 * size)) - 1);
+}
+
+/// A text to look for in many rows: compares size and head, and bytes only where both agree and there are
+/// more.
 class Needle {
  public:
-  explicit Needle(std::string_view text) : text_(text), head_(load(text)) {}
-  /// `bytes` must have eight readable bytes, as those of a column have.
+  /// `text` must live as long, in a column.
+  explicit Needle(std::string_view text)
+      : text_(text),
+        mask_(text.size() >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * text.size())) - 1),
+        head_(head_of(text.data(), text.size())) {}
   bool equals(const char* bytes, size_t size) const {
-    if (size != text_.size()) return false;
     uint64_t word = 0;
     std::memcpy(&word, bytes, 8);
-    if (size < 8) return ((word ^ head_) & ((1ull << (8 * size)) - 1)) == 0;
-    return word == head_ && std::memcmp(bytes + 8, text_.data() + 8, size - 8) == 0;
+    return equals(bytes, size, word & mask_);
+  }
+  /// The same for who knows head_of(bytes, size) already.
+  bool equals(const char* bytes, size_t size, uint64_t head) const {
+    const bool alike =
+        static_cast<bool>(static_cast<int>(size == text_.size()) & static_cast<int>(head == head_));
+    if (size <= 8) return alike;
+    return alike && std::memcmp(bytes + 8, text_.data() + 8, size - 8) == 0;
   }
   std::string_view text() const { return text_; }
 
  private:
-  static uint64_t load(std::string_view text) {
-    uint64_t word = 0;
-    if (!text.empty()) std::memcpy(&word, text.data(), std::min<size_t>(8, text.size()));
-    return word;
-  }
   std::string_view text_;
+  uint64_t mask_;
   uint64_t head_;
 };
 

@@ -47,6 +47,10 @@ Result<std::unique_ptr<Evaluator>> compile(const ExprPtr& expression, const Comp
 /// What a call of `function` gives for these argument types: the canonical name, the arguments with the casts
 /// that Flink's coercion puts in, and the result type. Errors: kUnknownFunction (with the nearest name) or
 /// kTypeMismatch.
+/// Operators and special forms are calls too: `-` of one argument; `IS NULL`, `IS NOT DISTINCT FROM` and
+/// their kind; CASE(condition, value, ..., otherwise); IN(x, items...); LIKE(s, pattern[, escape]); TRIM,
+/// LTRIM, RTRIM(s[, characters]); POSITION(part, s); EXTRACT('HOUR', x); FLOOR_TIME and CEIL_TIME(x, 'HOUR');
+/// TIMESTAMPADD('DAY', n, x); TIMESTAMPDIFF('DAY', a, b); GET_FIELD(row, 'name'); ITEM(array or map, key).
 Result<ExprPtr> resolve_call(const std::string& function, std::vector<ExprPtr> args);
 /// An explicit CAST (or TRY_CAST, where a failure is NULL).
 Result<ExprPtr> resolve_cast(ExprPtr value, TypePtr target, bool try_cast = false);

@@ -177,6 +177,7 @@ Result<TypePtr> common_of(const Function& function, const Args& args, size_t fir
 Result<ExprPtr> resolve_case(const Function& function, Args args) {
   if (args.size() % 2 == 0) args.push_back(literal(std::monostate{}, columnar::make_type(TypeKind::kNull)));
   STRAND_TRY(const TypePtr type, common_of(function, args, 1, 2));
+  if (type->kind == TypeKind::kNull) return literal(std::monostate{}, type);
   for (size_t i = 0; i < args.size(); ++i) {
     const bool condition = i % 2 == 0 && i + 1 < args.size();
     if (condition && args[i]->type->kind != TypeKind::kBoolean && !is_null_literal(*args[i])) {
@@ -190,11 +191,13 @@ Result<ExprPtr> resolve_case(const Function& function, Args args) {
 Result<ExprPtr> resolve_if(const Function& function, Args args) {
   const bool nullable = any_nullable(args);
   STRAND_TRY(ExprPtr resolved, resolve_case(function, std::move(args)));
+  if (resolved->kind == Expr::Kind::kLiteral) return resolved;
   return call("CASE", resolved->args, columnar::with_nullable(resolved->type, nullable));
 }
 
 Result<ExprPtr> resolve_coalesce(const Function& function, Args args) {
   STRAND_TRY(TypePtr type, common_of(function, args, 0, 1));
+  if (type->kind == TypeKind::kNull) return literal(std::monostate{}, type);
   const bool nullable =
       std::all_of(args.begin(), args.end(), [](const ExprPtr& a) { return a->type->nullable; });
   for (ExprPtr& arg : args) arg = coerce(arg, type);
@@ -205,6 +208,7 @@ Result<ExprPtr> resolve_coalesce(const Function& function, Args args) {
 Result<ExprPtr> resolve_null_if(const Function&, Args args) {
   STRAND_TRY(ExprPtr same, resolve_call("=", {args[0], args[1]}));
   const TypePtr type = columnar::with_nullable(args[0]->type, true);
+  if (type->kind == TypeKind::kNull) return args[0];
   return call("CASE", {std::move(same), literal(std::monostate{}, type), args[0]}, type);
 }
 

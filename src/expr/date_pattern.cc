@@ -16,6 +16,11 @@ constexpr std::array<std::string_view, 7> kDays = {"Monday", "Tuesday",  "Wednes
 constexpr size_t kShortName = 3;
 
 void append_number(int64_t value, int width, std::string& out) {
+  if (width == 2 && value >= 0 && value < 100) {
+    const char two[] = {static_cast<char>('0' + value / 10), static_cast<char>('0' + value % 10)};
+    out.append(two, 2);
+    return;
+  }
   char digits[24];
   size_t n = 0;
   uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
@@ -191,10 +196,9 @@ void DatePattern::append(const Token& token, const Fields& f, std::string& out) 
       number(f.second);
       break;
     case 'S': {
-      std::string digits;
-      append_number(f.milli, 3, digits);
-      digits.resize(static_cast<size_t>(n), '0');
-      out += digits;
+      const size_t begin = out.size();
+      append_number(f.milli, 3, out);
+      out.resize(begin + static_cast<size_t>(n), '0');
       break;
     }
     case 'n':

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "expr/utf8.h"
+
 namespace strand::expr {
 
 namespace {
@@ -91,8 +93,7 @@ struct Digits {
 };
 
 std::optional<Digits> scan_number(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  text = without_blanks(text);
   Digits out;
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
     out.negative = text[0] == '-';

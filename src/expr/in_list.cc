@@ -46,7 +46,10 @@ class TextSet {
   }
   bool contains(const char* bytes, size_t size) const {
     if (!table_.empty()) return table_.contains(std::string_view(bytes, size));
-    return std::any_of(items_.begin(), items_.end(), [&](const Needle& n) { return n.equals(bytes, size); });
+    const uint64_t head = head_of(bytes, size);
+    bool found = false;
+    for (const Needle& item : items_) found |= item.equals(bytes, size, head);
+    return found;
   }
 
  private:
@@ -79,16 +82,9 @@ NodePtr make_number_in(const TypePtr& type, Nodes args, const std::vector<Column
   set.seal();
   return make_call(type, std::move(args), {},
                    [type, set, list_has_null](const Scope& scope, std::span<const Value> v) -> Result<Value> {
-                     Bits found(scope.length);
                      const Reader<T> in(v[0]);
-                     for (int64_t w = 0; w < found.count(); ++w) {
-                       const int64_t n = std::min<int64_t>(64, scope.length - w * 64);
-                       uint64_t word = 0;
-                       for (int64_t i = 0; i < n; ++i) {
-                         word |= static_cast<uint64_t>(set.contains(in[w * 64 + i])) << i;
-                       }
-                       found.words()[w] = word;
-                     }
+                     const Scope whole{scope.batch, scope.context, scope.length, true, {}};
+                     Bits found = test_rows(whole, [&](int64_t row) { return set.contains(in[row]); });
                      return finish(scope, v, type, std::move(found), list_has_null);
                    });
 }
@@ -100,12 +96,10 @@ NodePtr make_text_in(const TypePtr& type, Nodes args, const std::vector<ColumnPt
   set->seal();
   return make_call(type, std::move(args), {},
                    [type, set, list_has_null](const Scope& scope, std::span<const Value> v) -> Result<Value> {
-                     Bits found(scope.length, false);
                      const Reader<std::string_view> in(v[0]);
-                     scope.each([&](int64_t row) {
+                     Bits found = test_rows(scope, [&](int64_t row) {
                        const std::string_view text = in[row];
-                       if (set->contains(text.data(), text.size())) set_bit(found.words(), row);
-                       return true;
+                       return set->contains(text.data(), text.size());
                      });
                      return finish(scope, v, type, std::move(found), list_has_null);
                    });

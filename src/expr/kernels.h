@@ -1,6 +1,7 @@
 // Loops over columns: dense ones for what cannot fail, row by row in the scope for the rest.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <tuple>
@@ -128,6 +129,26 @@ bool each_present(const Scope& scope, const BufferPtr& validity, F&& f) {
   if (validity == nullptr) return scope.each(f);
   const auto* words = reinterpret_cast<const uint64_t*>(validity->data());
   return scope.each([&](int64_t row) { return !get_bit(words, row) || f(row); });
+}
+
+/// The rows of the scope for which test(row) holds.
+template <class F>
+Bits test_rows(const Scope& scope, F test) {
+  if (!scope.all) {
+    Bits bits(scope.length, false);
+    uint64_t* words = bits.words();
+    for (const uint32_t row : scope.rows)
+      words[row >> 6] |= static_cast<uint64_t>(test(int64_t{row})) << (row & 63);
+    return bits;
+  }
+  Bits bits(scope.length);
+  for (int64_t w = 0; w < bits.count(); ++w) {
+    const int64_t n = std::min<int64_t>(64, scope.length - w * 64);
+    uint64_t word = 0;
+    for (int64_t i = 0; i < n; ++i) word |= static_cast<uint64_t>(test(w * 64 + i)) << i;
+    bits.words()[w] = word;
+  }
+  return bits;
 }
 
 /// What a row function says of its row.

@@ -112,8 +112,13 @@ class Junction final : public Node {
     STRAND_TRY(Scope passed, args_[0]->filter(scope));
     for (size_t i = 1; i < args_.size(); ++i) {
       if (passed.count() == scope.count()) return scope;
-      const Scope rest = without(scope, passed, open_);
+      const bool none = passed.empty();
+      const Scope rest = none ? scope : without(scope, passed, open_);
       STRAND_TRY(const Scope more, args_[i]->filter(rest));
+      if (none) {
+        passed = more;
+        continue;
+      }
       columnar::Selection merged(static_cast<size_t>(passed.count() + more.count()));
       std::merge(passed.rows.begin(), passed.rows.end(), more.rows.begin(), more.rows.end(), merged.begin());
       passed_ = std::move(merged);

@@ -157,6 +157,17 @@ TEST(Case, AsRecordedFromFlink) {
   EXPECT_THAT(values_of(fn("IFNULL", {k, text("none")}), batch), ElementsAre("a", "b", "none"));
 }
 
+TEST(Case, OfNothingButNullIsNull) {
+  const auto batch = batch_of({column_of(kInt, {"1"})});
+  const ExprPtr one = fn("=", {column(0, kInt), number(1)});
+  for (const ExprPtr& e :
+       {fn("CASE", {one, null()}), fn("IF", {one, null(), null()}), fn("COALESCE", {null(), null()}),
+        fn("NULLIF", {null(), number(1)}), fn("GREATEST", {null(), null()})}) {
+    EXPECT_THAT(values_of(e, batch), ElementsAre("null"));
+    EXPECT_THAT(values_of(cast(e, kInt), batch), ElementsAre("null"));
+  }
+}
+
 // A branch must not see rows that do not take it, and a second condition none that the first has decided.
 TEST(Lazy, WhatARowDoesNotNeedCannotFail) {
   const auto batch =

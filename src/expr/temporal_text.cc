@@ -2,18 +2,13 @@
 
 #include "columnar/type.h"
 #include "expr/civil.h"
+#include "expr/utf8.h"
 
 namespace strand::expr {
 
 namespace {
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 /// Takes 1 to `most` digits off the front.
 std::optional<int64_t> take_digits(std::string_view& text, size_t most) {
@@ -84,20 +79,20 @@ int stored_digits(int precision) { return precision <= 3 ? 3 : precision <= 6 ? 
 }  // namespace
 
 std::optional<int64_t> parse_date(std::string_view text) {
-  text = trimmed(text);
+  text = without_blanks(text);
   text = text.substr(0, text.find(' '));
   const auto days = take_date(text, true);
   return text.empty() ? days : std::nullopt;
 }
 
 std::optional<int64_t> parse_time(std::string_view text) {
-  text = trimmed(text);
+  text = without_blanks(text);
   const auto nanos = take_time(text, true);
   return text.empty() ? nanos : std::nullopt;
 }
 
 std::optional<int64_t> parse_timestamp(std::string_view text, int precision) {
-  text = trimmed(text);
+  text = without_blanks(text);
   const auto days = take_date(text, false);
   if (!days) return std::nullopt;
   int64_t nanos = 0;

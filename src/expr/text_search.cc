@@ -199,6 +199,19 @@ class Like {
 Result<NodePtr> build_like(const Expr& e, Nodes args, const Environment&) {
   if (args.size() == 2)
     args.push_back(make_literal(std::string(), columnar::make_type(TypeKind::kString, false)));
+  const Value* literal = args[1]->literal();
+  const Value* escape = args[2]->literal();
+  if (literal != nullptr && escape != nullptr && !literal->column->is_null(0) &&
+      !escape->column->is_null(0)) {
+    if (auto pattern = LikePattern::parse(literal->column->string(0), escape->column->string(0))) {
+      args.resize(1);
+      return make_row_call<bool, string_view>(e.type, std::move(args),
+                                              [pattern](auto&& out, string_view text) {
+                                                out = pattern->matches(text);
+                                                return true;
+                                              });
+    }
+  }
   return make_failing_call<bool, string_view, string_view, string_view>(
       e.type, std::move(args), "LIKE", ErrorCode::kBadValue, "the escape character must stand before % or _",
       Like());

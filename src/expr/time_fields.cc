@@ -163,11 +163,44 @@ int64_t next_local(TimeUnit unit, int64_t start) {
   return start + unit_millis(unit);
 }
 
+/// Units of a fixed length, where local time is the stored one: the division is by a constant then.
+template <bool kCeiling>
+NodePtr make_fixed_floor(const TypePtr& type, Nodes args, TimeUnit unit) {
+  const auto make = [&]<int64_t kSize>(std::integral_constant<int64_t, kSize>) {
+    return make_call(
+        type, std::move(args), {}, [type](const Scope& scope, std::span<const Value> v) -> Result<Value> {
+          return map_values<int64_t, int64_t>(scope, v[0], type, [](int64_t value) {
+            const auto bits = static_cast<uint64_t>(kCeiling ? value - 1 : value);
+            const auto start = static_cast<uint64_t>(floor_div(static_cast<int64_t>(bits), kSize)) * kSize;
+            return static_cast<int64_t>(kCeiling ? start + kSize : start);
+          });
+        });
+  };
+  switch (unit) {
+    case TimeUnit::kSecond:
+      return make(std::integral_constant<int64_t, kMillisPerSecond>());
+    case TimeUnit::kMinute:
+      return make(std::integral_constant<int64_t, kMillisPerMinute>());
+    case TimeUnit::kHour:
+      return make(std::integral_constant<int64_t, kMillisPerHour>());
+    case TimeUnit::kDay:
+      return make(std::integral_constant<int64_t, kMillisPerDay>());
+    default:
+      return nullptr;
+  }
+}
+
 template <bool kCeiling>
 Result<NodePtr> build_floor(const Expr& e, Nodes args, const Environment& environment) {
   const TimeUnit unit = unit_of(e, 1);
   args.pop_back();
   const columnar::Type& type = *args[0]->type();
+  const bool stored = type.kind == TypeKind::kTimestamp ||
+                      (type.kind == TypeKind::kTimestampLtz && environment.zone.is_utc());
+  const bool common = unit == TimeUnit::kSecond || unit == TimeUnit::kMinute || unit == TimeUnit::kHour ||
+                      unit == TimeUnit::kDay;
+  if (stored && common && type.precision <= 3)
+    return make_fixed_floor<kCeiling>(e.type, std::move(args), unit);
   const auto round = [unit, moments = Moments(type, environment.zone)](auto& out, int64_t value) {
     const int64_t local = moments.local_millis(value);
     int64_t to = floor_local(unit, local);

@@ -50,9 +50,8 @@ class LastPattern {
 Status check_pattern(const Node& pattern) {
   const Value* value = pattern.literal();
   if (value == nullptr || value->column->is_null(0)) return Status();
-  return DatePattern::parse(value->column->string(0)).ok()
-             ? Status()
-             : std::move(DatePattern::parse(value->column->string(0))).status();
+  Result<DatePattern> parsed = DatePattern::parse(value->column->string(0));
+  return parsed.ok() ? Status() : std::move(parsed).status();
 }
 
 // --- TO_TIMESTAMP_LTZ
@@ -168,19 +167,42 @@ Result<NodePtr> build_to_date(const Expr& e, Nodes args, const Environment&) {
 // --- DATE_FORMAT, FROM_UNIXTIME
 // -----------------------------------------------------------------------------------
 
+/// Milliseconds to the local time that is printed.
+class ToLocal {
+ public:
+  ToLocal(const columnar::Type& type, const Zone& zone)
+      : ltz_(type.kind == TypeKind::kTimestampLtz),
+        per_milli_(columnar::timestamp_units(type.precision) / 1'000),
+        zone_(zone) {}
+  int64_t operator()(int64_t value) const {
+    const int64_t millis = per_milli_ == 1 ? value : floor_div(value, per_milli_);
+    return ltz_ ? zone_.local_of(millis) : millis;
+  }
+
+ private:
+  bool ltz_;
+  int64_t per_milli_;
+  Zone zone_;
+};
+
 Result<NodePtr> build_date_format(const Expr& e, Nodes args, const Environment& environment) {
-  STRAND_OK(check_pattern(*args[1]));
-  const columnar::Type& type = *args[0]->type();
-  const bool ltz = type.kind == TypeKind::kTimestampLtz;
-  const int64_t per_milli = columnar::timestamp_units(type.precision) / 1'000;
+  const ToLocal to_local(*args[0]->type(), environment.zone);
+  if (const Value* literal = args[1]->literal(); literal != nullptr && !literal->column->is_null(0)) {
+    STRAND_TRY(DatePattern pattern, DatePattern::parse(literal->column->string(0)));
+    args.pop_back();
+    return make_row_call<std::string, int64_t>(
+        e.type, std::move(args),
+        [format = CachedFormat(std::move(pattern)), to_local](TextWriter& out, int64_t value) mutable {
+          out.append(format.text(to_local(value)));
+          return true;
+        });
+  }
   return make_failing_call<std::string, int64_t, string_view>(
       e.type, std::move(args), "DATE_FORMAT", ErrorCode::kBadValue, "this is no date pattern",
-      [last = LastPattern(), zone = environment.zone, ltz, per_milli](TextWriter& out, int64_t value,
-                                                                      string_view pattern) mutable {
+      [last = LastPattern(), to_local](TextWriter& out, int64_t value, string_view pattern) mutable {
         CachedFormat* format = last.format(pattern);
         if (format == nullptr) return Row::kFailed;
-        const int64_t millis = per_milli == 1 ? value : floor_div(value, per_milli);
-        out.append(format->text(ltz ? zone.local_of(millis) : millis));
+        out.append(format->text(to_local(value)));
         return Row::kValue;
       });
 }

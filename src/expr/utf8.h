@@ -30,6 +30,12 @@ inline std::string_view prefix(std::string_view text, int64_t characters) {
   return text.substr(0, byte_of(text, characters));
 }
 
+inline std::string_view without_blanks(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
 /// Bytes of the character that begins at text[0].
 inline size_t character_size(std::string_view text) {
   size_t size = 1;
