@@ -36,8 +36,13 @@ std::string Store::files_dir_of(const std::string& path) {
 
 Result<Manifest> Store::read(const std::string& path) const {
   STRAND_TRY(const std::string text, env::read_all(*files_, path));
+  const uint64_t content = hash64(text);
+  const auto known = parsed_.find(path);
+  if (known != parsed_.end() && known->second.first == content) return known->second.second;
   Result<Manifest> manifest = manifest_from_json(text);
   if (!manifest.ok()) return std::move(manifest).status().at(path);
+  if (parsed_.size() >= kParsedMax) parsed_.clear();
+  parsed_[path] = {content, *manifest};
   return manifest;
 }
 

@@ -1,6 +1,8 @@
 // Where snapshots of one job live, and which of them may be restored.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -56,6 +58,9 @@ class Store {
   Epoch highest_used() const { return highest_used_; }
   /// Requires epoch > highest_used(). After an error the number counts as used: go on with a higher one.
   Status record_used(Epoch epoch);
+
+  /// For tests that take rule E1 away: the number counts as used and nothing is durable.
+  void use_unrecorded(Epoch epoch) { highest_used_ = std::max(highest_used_, epoch); }
 
   /// Attempts (E2), oldest first.
   const std::vector<AttemptRecord>& attempts() const { return attempts_; }
@@ -123,6 +128,9 @@ class Store {
   Epoch highest_used_{0};
   std::optional<Epoch> recorded_;  // the content of the file `epoch`
   std::vector<AttemptRecord> attempts_;
+  /// Manifests read before, by path, each with the hash of its text: files are read anew, only parsing is saved.
+  static constexpr size_t kParsedMax = 32;
+  mutable std::map<std::string, std::pair<uint64_t, Manifest>> parsed_;
 };
 
 /// Whether a snapshot is void by E2: an attempt later than (generation, attempt) restored an epoch below

@@ -267,6 +267,7 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
           [&](const checkpoint::RecordEpoch& a) {
             const bool record = options_.defences.e1;
             background([this, record, store = store_, epoch = a.epoch]() -> std::function<void()> {
+              if (!record) store->use_unrecorded(epoch);
               Status status = record ? store->record_used(epoch) : Status();
               return
                   [this, epoch, status] { failure_ = feed(checkpoint::EpochRecorded{epoch, status}, now_); };
@@ -302,6 +303,7 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
             return Status();
           },
           [&](const checkpoint::AnswerSavepoint& a) {
+            if (a.id == 0) return a.status;  // the last checkpoint at the end of input: without it nothing is committed
             SavepointAnswer answer;
             {
               const std::lock_guard lock(asked_mutex_);

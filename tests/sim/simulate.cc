@@ -1,8 +1,8 @@
 // The simulator over many seeds: crashes the ad-click job anywhere and compares every table with a recount.
 //
 //   simulate --runs 20000 [--seed 1] [--threads 2]     every defence on: no difference may be found
-//   simulate --canaries [--runs 3000]                  each defence removed in turn: a difference must be found
-//   simulate --only SEED [--trace]                     one run, in detail
+//   simulate --canaries [--runs 3000]                  each defence removed in turn: a difference must be
+//   found simulate --only SEED [--trace]                     one run, in detail
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -69,8 +69,15 @@ struct Sum {
   }
 };
 
-Sum run_many(const plan::Plan& plan, const Arguments& arguments, const std::function<void(SimulationOptions&)>& change,
-             bool stop_at_first) {
+/// The job as it is, and with partial sums that wait half a second.
+struct Plans {
+  plan::Plan plain;
+  plan::Plan partials;
+  const plan::Plan& of(uint64_t seed) const { return seed % 2 == 0 ? plain : partials; }
+};
+
+Sum run_many(const Plans& plans, const Arguments& arguments,
+             const std::function<void(SimulationOptions&)>& change, bool stop_at_first) {
   std::atomic<uint64_t> next{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
@@ -81,7 +88,7 @@ Sum run_many(const plan::Plan& plan, const Arguments& arguments, const std::func
       for (uint64_t i = next++; i < arguments.runs && !stop; i = next++) {
         SimulationOptions options = options_of(arguments.seed + i);
         change(options);
-        const SimulationResult result = sim::simulate(plan, options);
+        const SimulationResult result = sim::simulate(plans.of(options.seed), options);
         const std::lock_guard lock(mutex);
         sum.add(options.seed, result);
         if (stop_at_first && !result.differences.empty()) stop = true;
@@ -99,13 +106,15 @@ Sum run_many(const plan::Plan& plan, const Arguments& arguments, const std::func
 
 void print_faults(const Sum& sum) {
   std::printf("crashes by what the protocol was doing:\n");
-  for (const auto& [step, count] : sum.steps) std::printf("  %-24s %lld\n", step.c_str(), static_cast<long long>(count));
+  for (const auto& [step, count] : sum.steps)
+    std::printf("  %-24s %lld\n", step.c_str(), static_cast<long long>(count));
   std::printf("faults by call of the environment:\n");
   for (size_t call = 0; call < sim::kCalls; ++call) {
     const auto c = static_cast<sim::Call>(call);
     if (sim::faults_of(c).empty()) continue;
     std::printf("  %-12s %8llu of %llu calls\n", std::string(sim::call_name(c)).c_str(),
-                static_cast<unsigned long long>(sum.env.faults(c)), static_cast<unsigned long long>(sum.env.calls(c)));
+                static_cast<unsigned long long>(sum.env.faults(c)),
+                static_cast<unsigned long long>(sum.env.calls(c)));
   }
   std::printf("faults by call of the store:\n");
   for (size_t call = 0; call < sim::kStoreCalls; ++call) {
@@ -113,22 +122,24 @@ void print_faults(const Sum& sum) {
     for (size_t fault = 1; fault < sim::kStoreFaults; ++fault) {
       faults += sum.store.of(static_cast<sim::StoreCall>(call), static_cast<sim::StoreFault>(fault));
     }
-    std::printf("  %-12s %8lld\n", std::string(sim::store_call_name(static_cast<sim::StoreCall>(call))).c_str(),
+    std::printf("  %-12s %8lld\n",
+                std::string(sim::store_call_name(static_cast<sim::StoreCall>(call))).c_str(),
                 static_cast<long long>(faults));
   }
 }
 
-int run_all(const plan::Plan& plan, const Arguments& arguments, env::Clock& clock) {
+int run_all(const Plans& plans, const Arguments& arguments, env::Clock& clock) {
   const int64_t began = clock.steady_nanos();
-  const Sum sum = run_many(plan, arguments, [](SimulationOptions&) {}, false);
+  const Sum sum = run_many(plans, arguments, [](SimulationOptions&) {}, false);
   const double seconds = static_cast<double>(clock.steady_nanos() - began) * 1e-9;
-  std::printf("%llu runs (%llu count), %lld crashes, %lld restarts after errors, %lld checkpoints, %.0f runs/s\n",
-              static_cast<unsigned long long>(sum.runs), static_cast<unsigned long long>(sum.counted),
-              static_cast<long long>(sum.crashes), static_cast<long long>(sum.restarts),
-              static_cast<long long>(sum.checkpoints), static_cast<double>(sum.runs) / seconds);
+  std::printf(
+      "%llu runs (%llu count), %lld crashes, %lld restarts after errors, %lld checkpoints, %.0f runs/s\n",
+      static_cast<unsigned long long>(sum.runs), static_cast<unsigned long long>(sum.counted),
+      static_cast<long long>(sum.crashes), static_cast<long long>(sum.restarts),
+      static_cast<long long>(sum.checkpoints), static_cast<double>(sum.runs) / seconds);
   print_faults(sum);
-  for (const std::string& difference : sum.differences) std::printf("  seed %llu: %s\n",
-      static_cast<unsigned long long>(sum.first_bad), difference.c_str());
+  for (const std::string& difference : sum.differences)
+    std::printf("  seed %llu: %s\n", static_cast<unsigned long long>(sum.first_bad), difference.c_str());
   std::printf("%llu differing\n", static_cast<unsigned long long>(sum.differing));
   return sum.differing == 0 && sum.counted > sum.runs / 2 ? 0 : 1;
 }
@@ -140,27 +151,45 @@ struct Canary {
 
 const std::vector<Canary>& canaries() {
   static const std::vector<Canary> kAll = {
-      {"E1 epoch recorded before the barrier", [](auto& o) { o.defences.runtime.e1 = false; }},
+      {"E1 epoch recorded before the barrier",
+       [](auto& o) {
+         o.defences.runtime.e1 = false;
+         o.slow_uploads = 1.0;
+         o.power_loss = 1.0;
+       }},
       {"T1 floor", [](auto& o) { o.defences.runtime.t1_floor = false; }},
       {"T1 restored floor", [](auto& o) { o.defences.runtime.t1_restored = false; }},
-      {"buffers emptied at the barrier", [](auto& o) { o.defences.runtime.barrier_buffers = false; o.parallelism = 2; }},
+      {"buffers emptied at the barrier", [](auto& o) { o.defences.runtime.barrier_buffers = false; }},
       {"F2, F4 held rows", [](auto& o) { o.defences.runtime.held_rows = false; }},
       {"F1 flush", [](auto& o) { o.defences.rules.f1 = false; }},
       {"F2 rewritten from state", [](auto& o) { o.defences.rules.f2 = false; }},
       {"F3 only the writer's columns", [](auto& o) { o.defences.rules.f3 = false; }},
       {"W1 absolute values", [](auto& o) { o.defences.rules.w1 = false; }},
       {"W3 tag at the barrier", [](auto& o) { o.defences.rules.w3 = false; }},
-      {"W6 attempt row", [](auto& o) { o.defences.rules.w6 = false; }},
-      {"fsync of files", [](auto& o) { o.defences.file_syncs = false; o.power_loss = 1.0; }},
-      {"fsync of folders", [](auto& o) { o.defences.folder_syncs = false; o.power_loss = 1.0; }},
+      {"W6 attempt row",
+       [](auto& o) {
+         o.defences.rules.w6 = false;
+         o.store_fault = 0.15;
+         o.input.late = 0.15;
+       }},
+      {"fsync of files",
+       [](auto& o) {
+         o.defences.file_syncs = false;
+         o.power_loss = 1.0;
+       }},
+      {"fsync of folders",
+       [](auto& o) {
+         o.defences.folder_syncs = false;
+         o.power_loss = 1.0;
+       }},
   };
   return kAll;
 }
 
-int run_canaries(const plan::Plan& plan, const Arguments& arguments) {
+int run_canaries(const Plans& plans, const Arguments& arguments) {
   int silent = 0;
   for (const Canary& canary : canaries()) {
-    const Sum sum = run_many(plan, arguments, canary.remove, true);
+    const Sum sum = run_many(plans, arguments, canary.remove, true);
     const bool caught = sum.differing > 0;
     silent += caught ? 0 : 1;
     std::printf("%-40s %s", canary.name, caught ? "caught" : "NOT CAUGHT");
@@ -172,9 +201,10 @@ int run_canaries(const plan::Plan& plan, const Arguments& arguments) {
   return silent == 0 ? 0 : 1;
 }
 
-int run_one(const plan::Plan& plan, const Arguments& arguments) {
+int run_one(const Plans& plans, const Arguments& arguments) {
   SimulationOptions options = options_of(arguments.only);
   options.keep_trace = arguments.trace;
+  const plan::Plan& plan = plans.of(arguments.only);
   const SimulationResult result = sim::simulate(plan, options);
   for (const std::string& line : result.trace_lines) std::printf("%s\n", line.c_str());
   std::printf("seed %llu: %d crashes, %d restarts, %lld checkpoints, trace %016llx\n",
@@ -193,20 +223,30 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     const auto number = [&] { return i + 1 < argc ? std::strtoull(argv[++i], nullptr, 10) : 0; };
-    if (option == "--runs") arguments.runs = number();
-    else if (option == "--seed") arguments.seed = number();
-    else if (option == "--threads") arguments.threads = static_cast<unsigned>(number());
-    else if (option == "--only") arguments.only = number();
-    else if (option == "--canaries") arguments.canaries = true;
-    else if (option == "--trace") arguments.trace = true;
-    else return std::fprintf(stderr, "unknown option %s\n", option.c_str()), 2;
+    if (option == "--runs")
+      arguments.runs = number();
+    else if (option == "--seed")
+      arguments.seed = number();
+    else if (option == "--threads")
+      arguments.threads = static_cast<unsigned>(number());
+    else if (option == "--only")
+      arguments.only = number();
+    else if (option == "--canaries")
+      arguments.canaries = true;
+    else if (option == "--trace")
+      arguments.trace = true;
+    else
+      return std::fprintf(stderr, "unknown option %s\n", option.c_str()), 2;
   }
   env::RealEnv real;
   const char* file = "examples/ad-clicks/job.sql";
   auto sql = env::read_all(real.files, file);
   if (!sql.ok()) return std::fprintf(stderr, "%s\n", sql.status().to_string().c_str()), 2;
-  auto plan = sim::simulation_plan(*sql, file);
-  if (!plan.ok()) return std::fprintf(stderr, "%s\n", plan.status().to_string().c_str()), 2;
-  if (arguments.only != 0) return run_one(*plan, arguments);
-  return arguments.canaries ? run_canaries(*plan, arguments) : run_all(*plan, arguments, real.clock);
+  auto plain = sim::simulation_plan(*sql, file);
+  if (!plain.ok()) return std::fprintf(stderr, "%s\n", plain.status().to_string().c_str()), 2;
+  auto partials = sim::simulation_plan(*sql, file, Duration{500});
+  if (!partials.ok()) return std::fprintf(stderr, "%s\n", partials.status().to_string().c_str()), 2;
+  const Plans plans{*std::move(plain), *std::move(partials)};
+  if (arguments.only != 0) return run_one(plans, arguments);
+  return arguments.canaries ? run_canaries(plans, arguments) : run_all(plans, arguments, real.clock);
 }

@@ -9,9 +9,10 @@ namespace strand::sim {
 namespace {
 
 std::string click_json(const ClickLine& click, int64_t impression, int64_t device, int64_t arrival) {
-  return "{\"click_id\":\"" + click.click_id + "\",\"ad_id\":\"" + click.ad + "\",\"user_id\":\"u\",\"spend_micros\":" +
-         std::to_string(click.spend) + ",\"impression_ms\":" + std::to_string(impression) +
-         ",\"device_ms\":" + std::to_string(device) + ",\"arrival_ms\":" + std::to_string(arrival) + "}";
+  return "{\"click_id\":\"" + click.click_id + "\",\"ad_id\":\"" + click.ad +
+         "\",\"user_id\":\"u\",\"spend_micros\":" + std::to_string(click.spend) +
+         ",\"impression_ms\":" + std::to_string(impression) + ",\"device_ms\":" + std::to_string(device) +
+         ",\"arrival_ms\":" + std::to_string(arrival) + "}";
 }
 
 /// `2026-02-08 10:14` of the first 16 characters, `2026-02-08 10` of the first 13.
@@ -32,10 +33,12 @@ ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape) {
   std::vector<ClickLine> originals;
   for (size_t i = 0; i < shape.rows; ++i) {
     ClickLine click;
-    click.at = start + Duration{static_cast<int64_t>(i) * shape.span.millis / static_cast<int64_t>(shape.rows) +
-                                random.between(0, 300)};
+    click.at =
+        start + Duration{static_cast<int64_t>(i) * shape.span.millis / static_cast<int64_t>(shape.rows) +
+                         random.between(0, 300)};
     click.shard = random.below(shape.shards);
-    if (silent && click.shard == silent_shard && i > shape.rows / 2) click.shard = (click.shard + 1) % shape.shards;
+    if (silent && click.shard == silent_shard && i > shape.rows / 2)
+      click.shard = (click.shard + 1) % shape.shards;
     if (random.chance(shape.bad)) {
       click.bad = true;
       click.line = random.chance(0.5) ? "not json" : "{\"click_id\":\"x\",\"impression_ms\":\"soon\"}";
@@ -60,7 +63,8 @@ ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape) {
     // One phone is years ahead: its event time is its arrival.
     const bool year_2031 = random.chance(0.01);
     if (year_2031) click.event_millis = arrival;
-    click.line = click_json(click, impression, year_2031 ? int64_t{1924992000000} : click.event_millis, arrival);
+    click.line =
+        click_json(click, impression, year_2031 ? int64_t{1924992000000} : click.event_millis, arrival);
     originals.push_back(click);
     input.lines.push_back(click);
   }

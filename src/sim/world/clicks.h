@@ -1,4 +1,5 @@
-// Small random inputs for the ad-click job, and what must come out: a recount that shares no code with the engine.
+// Small random inputs for the ad-click job, and what must come out: a recount that shares no code with the
+// engine.
 #pragma once
 
 #include <cstdint>
@@ -31,26 +32,27 @@ struct ClickInput {
 
 struct ClickShape {
   size_t shards = 3;
-  size_t rows = 260;
+  size_t rows = 220;
   int ads = 5;
-  Duration span{150'000};       // from the first click to the last
+  Duration span{150'000};  // from the first click to the last
   Duration disorder{4'000};
   double duplicates = 0.05;
-  double late = 0.04;           // by 1 to 3 minutes
+  double late = 0.04;  // by 1 to 3 minutes
   double bad = 0.01;
-  double silent_shard = 0.3;    // chance that one shard stops half way
+  double silent_shard = 0.3;  // chance that one shard stops half way
 };
 
 /// Follows from the seed alone.
 ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape);
 
-/// What the recount says: per ad and hour, distinct clicks and their spend; how many copies and bad lines there are.
+/// What the recount says: per ad and hour, distinct clicks and their spend; how many copies and bad lines
+/// there are.
 struct Recount {
   struct Total {
     int64_t clicks = 0;
     int64_t spend = 0;
   };
-  std::map<std::pair<std::string, std::string>, Total> hours;    // (ad, "yyyy-MM-dd HH")
+  std::map<std::pair<std::string, std::string>, Total> hours;      // (ad, "yyyy-MM-dd HH")
   std::map<std::pair<std::string, std::string>, int64_t> minutes;  // (ad, "yyyy-MM-dd HH:mm")
   int64_t records = 0;
   int64_t distinct = 0;

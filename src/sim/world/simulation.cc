@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "connect/file/connector.h"
 #include "nlohmann/json.hpp"
 #include "runtime/attempt.h"
@@ -15,6 +16,7 @@ namespace strand::sim {
 namespace {
 
 constexpr WallTime kStart{1'770'545'600'000};  // 2026-02-08, a whole minute
+constexpr uint64_t kTaskLanes = 1'000;         // lanes below are those of tasks, which write snapshots
 constexpr const char* kState = "/state";
 constexpr const char* kClicks = "/clicks";
 constexpr const char* kExceptions = "/exceptions";
@@ -66,11 +68,11 @@ class Life {
 
   SimulationResult run() {
     set_up();
-    for (int guard = 0; !finished_ && guard < 4'000'000; ++guard) {
+    for (int guard = 0; !finished_ && guard < 600'000; ++guard) {
       const Status status = live();
       if (!status.ok()) fail(status);
     }
-    if (!finished_) result_.differences.push_back("the job did not come to its end");
+    if (!finished_) result_.differences.push_back("the job did not come to its end: " + standstill());
     if (finished_) compare();
     result_.rows = static_cast<int64_t>(input_.lines.size());
     result_.shards = input_.shards;
@@ -94,18 +96,42 @@ class Life {
     STRAND_CHECK(world_.files.make_dirs(kClicks).ok());
     faults_.off(false);
     store_.set_plan([this](const StoreCallInfo& info) { return store_fault(info); });
-    world_.executor.set_delay([this](uint64_t) { return Duration{random_.chance(0.3) ? random_.between(0, 400) : 0}; });
+    const bool slow_uploads = random_.chance(options_.slow_uploads);
+    world_.executor.set_delay([this, slow_uploads](uint64_t lane) {
+      if (slow_uploads && lane < kTaskLanes) return Duration{random_.between(1'000, 9'000)};
+      return Duration{random_.chance(0.3) ? random_.between(0, 400) : 0};
+    });
     next_crash_ = pick_crash();
   }
 
   StoreFault store_fault(const StoreCallInfo& info) {
     if (ending_calmly_ || !store_random_.chance(options_.store_fault)) return StoreFault::kNone;
-    static constexpr StoreFault kKinds[] = {StoreFault::kUnavailable, StoreFault::kLostAnswer, StoreFault::kDelayed,
-                                            StoreFault::kCopied,      StoreFault::kCrashBefore, StoreFault::kCrashAfter};
+    static constexpr StoreFault kKinds[] = {StoreFault::kUnavailable, StoreFault::kLostAnswer,
+                                            StoreFault::kDelayed,     StoreFault::kCopied,
+                                            StoreFault::kCrashBefore, StoreFault::kCrashAfter};
     const StoreFault fault = kKinds[store_random_.below(std::size(kKinds))];
     const bool dies = fault == StoreFault::kCrashBefore || fault == StoreFault::kCrashAfter;
     if (dies && crashes_left_ <= 0) return StoreFault::kNone;
     return can_hit(fault, info.call) ? fault : StoreFault::kNone;
+  }
+
+  /// What everything waits for.
+  std::string standstill() {
+    std::string text = "clock " + format_utc(world_.clock.now().millis) + ", line " +
+                       std::to_string(next_line_) + " of " + std::to_string(input_.lines.size()) +
+                       (asked_to_end_ ? ", asked to end" : "") + ", background " +
+                       std::to_string(world_.executor.pending());
+    if (attempt_ == nullptr) return text + ", no attempt";
+    const runtime::AttemptView view = attempt_->view();
+    if (view.checkpoints.under_way)
+      text += ", epoch " + std::to_string(view.checkpoints.under_way->value) + " under way";
+    for (const int32_t task : view.checkpoints.missing)
+      text += " missing " + attempt_->tasks()[static_cast<size_t>(task)]->name();
+    for (const auto& task : attempt_->tasks()) {
+      task->publish();
+      if (!task->view().blocked.empty()) text += ", " + task->name() + " blocked: " + task->view().blocked;
+    }
+    return text;
   }
 
   /// Some crashes come at a call of the environment, the others between two steps.
@@ -140,7 +166,7 @@ class Life {
     options.savepoint_dir = std::string(kState) + "/savepoints";
     options.parallelism = options_.parallelism;
     options.retained = 2;
-    options.checkpoints.interval = Duration{5'000};
+    options.checkpoints.interval = Duration{10'000};
     options.checkpoints.timeout = Duration{30'000};
     options.checkpoints.tolerable_failures = 2;
     options.defences = options_.defences.runtime;
@@ -183,7 +209,8 @@ class Life {
     const bool over = next_line_ == input_.lines.size() && now > input_.lines.back().at + Duration{8'000};
     if (over && !asked_to_end_) {
       asked_to_end_ = true;
-      attempt_->ask_savepoint(true, true, [](Status, std::string) {});
+      attempt_->ask_savepoint(true, true,
+                              [this](Status status, std::string) { asked_to_end_ = status.ok(); });
     }
   }
 
@@ -330,7 +357,8 @@ void Life::compare_tables(const Recount& truth) {
              ", recount " + std::to_string(total.clicks));
     }
     if (hours[hour] != minutes[hour]) {
-      differ(name + ": hour row " + std::to_string(hours[hour]) + ", its minutes " + std::to_string(minutes[hour]));
+      differ(name + ": hour row " + std::to_string(hours[hour]) + ", its minutes " +
+             std::to_string(minutes[hour]));
     }
     if (running[hour] != minutes[hour]) {
       differ(name + ": running totals " + std::to_string(running[hour]) + ", closed minutes " +
@@ -338,7 +366,8 @@ void Life::compare_tables(const Recount& truth) {
     }
     minutes.erase(hour);
   }
-  for (const auto& [hour, count] : minutes) differ(hour.first + " " + hour.second + ": rows that the recount lacks");
+  for (const auto& [hour, count] : minutes)
+    differ(hour.first + " " + hour.second + ": rows that the recount lacks");
 }
 
 void Life::compare_ledger() {
@@ -376,7 +405,8 @@ void Life::compare_exceptions(const Recount& truth) {
   auto verdicts = read_exceptions();
   const auto expect = [&](const std::string& verdict, int64_t expected) {
     if (verdicts[verdict] != expected) {
-      differ("exceptions: " + std::to_string(verdicts[verdict]) + " " + verdict + ", expected " + std::to_string(expected));
+      differ("exceptions: " + std::to_string(verdicts[verdict]) + " " + verdict + ", expected " +
+             std::to_string(expected));
     }
   };
   expect("duplicate", truth.copies);
@@ -386,12 +416,17 @@ void Life::compare_exceptions(const Recount& truth) {
 
 }  // namespace
 
-Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& file) {
+Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& file, Duration partial_wait) {
   sql::SqlInput input;
+  if (partial_wait.millis > 0) {
+    input.settings["table.exec.mini-batch.enabled"] = {"true", "simulation"};
+    input.settings["table.exec.mini-batch.allow-latency"] = {std::to_string(partial_wait.millis) + " ms",
+                                                             "simulation"};
+  }
   input.text = sql;
   input.file = file;
-  const auto override_table = [&](const std::string& table, std::map<std::string, std::optional<std::string>> options,
-                                  bool all) {
+  const auto override_table = [&](const std::string& table,
+                                  std::map<std::string, std::optional<std::string>> options, bool all) {
     sql::TableOverride out;
     out.table = table;
     out.options = std::move(options);
@@ -399,9 +434,10 @@ Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& fi
     out.origin = "simulation";
     input.tables.push_back(std::move(out));
   };
-  override_table("clicks",
-                 {{"path", kClicks}, {"source.monitor-interval", "1 s"}, {"scan.watermark.idle-timeout", "20 s"}},
-                 false);
+  override_table(
+      "clicks",
+      {{"path", kClicks}, {"source.monitor-interval", "1 s"}, {"scan.watermark.idle-timeout", "20 s"}},
+      false);
   override_table("ad_metrics", {{"connector", "simstore"}}, true);
   override_table("ad_running", {{"connector", "simstore"}}, true);
   override_table("exceptions", {{"path", kExceptions}}, false);
@@ -409,6 +445,8 @@ Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& fi
   return std::move(compiled.plan);
 }
 
-SimulationResult simulate(const plan::Plan& plan, const SimulationOptions& options) { return Life(plan, options).run(); }
+SimulationResult simulate(const plan::Plan& plan, const SimulationOptions& options) {
+  return Life(plan, options).run();
+}
 
 }  // namespace strand::sim

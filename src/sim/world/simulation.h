@@ -1,4 +1,5 @@
-// One simulated life of the ad-click job: random input, random faults, crashes anywhere, and a comparison at the end.
+// One simulated life of the ad-click job: random input, random faults, crashes anywhere, and a comparison at
+// the end.
 #pragma once
 
 #include <map>
@@ -17,20 +18,21 @@ namespace strand::sim {
 
 /// Which defences hold: all of them, except in tests that prove that they are needed.
 struct Defences {
-  connect::table::Rules rules;       // of the sinks and stores
-  runtime::Defences runtime;         // of the engine
-  bool file_syncs = true;            // fsync of files does something
-  bool folder_syncs = true;          // fsync of folders does something
-  bool attempt_rows = true;          // W6 in the store
+  connect::table::Rules rules;  // of the sinks and stores
+  runtime::Defences runtime;    // of the engine
+  bool file_syncs = true;       // fsync of files does something
+  bool folder_syncs = true;     // fsync of folders does something
+  bool attempt_rows = true;     // W6 in the store
 };
 
 struct SimulationOptions {
   uint64_t seed = 1;
   int crashes_max = 4;
-  double power_loss = 0.4;       // share of the crashes in which the machine loses power
-  double env_fault = 0.001;      // chance of a fault at a call of the environment
+  double power_loss = 0.4;   // share of the crashes in which the machine loses power
+  double env_fault = 0.001;  // chance of a fault at a call of the environment
   int env_faults_max = 5;
-  double store_fault = 0.01;     // chance of a fault at a call of the store
+  double slow_uploads = 0.15;  // share of the runs in which snapshots take seconds to write
+  double store_fault = 0.01;   // chance of a fault at a call of the store
   int32_t parallelism = 1;
   ClickShape input;
   Defences defences;
@@ -54,8 +56,10 @@ struct SimulationResult {
   bool counts() const { return rows >= 200 && shards >= 3 && checkpoints >= 3 && crashes + restarts > 0; }
 };
 
-/// Compiles the job for the simulator: `sql` with its database tables on the simulated store.
-Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& file);
+/// Compiles the job for the simulator: `sql` with its database tables on the simulated store. `partial_wait`:
+/// partial sums wait so long for more rows.
+Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& file,
+                                   Duration partial_wait = {0});
 
 /// Runs it. The same options give the same trace hash.
 SimulationResult simulate(const plan::Plan& plan, const SimulationOptions& options);
