@@ -29,7 +29,7 @@ sim: build
 	@build/release/bin/simulate --runs $(RUNS)
 
 crash: build
-	@build/release/bin/kill_test --kills $(N)
+	@python3 tests/integration/kill_test.py --binary build/release/bin/strandline --kills $(N)
 
 format:
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
