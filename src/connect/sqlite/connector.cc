@@ -58,8 +58,9 @@ Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context) {
   const uint64_t lane = hash64("sqlite:" + store.path);
   const std::string mode = option(context, "sink.mode", "flush");
   if (mode == "transaction") {
-    return table::make_transaction_sink(table::writer_spec(context, option(context, "table-name", context.table)), make_transaction_store(std::move(store)),
-                                        context.env, {lane, context.memory, {}});
+    return table::make_transaction_sink(
+        table::writer_spec(context, option(context, "table-name", context.table)),
+        make_transaction_store(std::move(store)), context.env, {lane, context.memory, {}});
   }
   if (mode != "flush") {
     return bad_option(context, "expected 'sink.mode' to be 'flush' or 'transaction', found '" + mode + "'",
@@ -74,8 +75,8 @@ Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context) {
   options.batch_rows = rows;
   options.lane = lane;
   options.events = context.events;
-  return table::make_flush_sink(table::writer_spec(context, option(context, "table-name", context.table)), make_flush_store(std::move(store)), context.env,
-                                options);
+  return table::make_flush_sink(table::writer_spec(context, option(context, "table-name", context.table)),
+                                make_flush_store(std::move(store)), context.env, options);
 }
 
 }  // namespace

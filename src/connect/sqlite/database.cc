@@ -7,7 +7,7 @@ namespace {
 // Larger than SQLite's own: rows of a table come in random order, so pages are changed again and again before
 // the log is copied back, and a copy costs two syncs.
 constexpr const char* kWriteSettings =
-    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8192;"
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 16384;"
     "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;";
 
 struct Explained {

@@ -1,5 +1,6 @@
 #include "connect/sqlite/flush_store.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -22,6 +23,16 @@ namespace {
 constexpr uint64_t kIndexShards = 8;
 /// Beyond so many index entries the table is read through instead.
 constexpr int64_t kEntriesMax = 50'000;
+
+/// The requests' positions ordered by key, so that neighbours in the table are written together. Requests of
+/// one key keep their order.
+std::vector<size_t> by_key(const std::vector<Request>& requests) {
+  std::vector<size_t> order(requests.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return requests[a].key < requests[b].key; });
+  return order;
+}
 
 class FlushStore final : public table::TableStore {
  public:
@@ -175,15 +186,14 @@ Status FlushStore::check_attempt() {
 }
 
 Result<std::vector<Answer>> FlushStore::apply(const std::vector<Request>& requests) {
-  std::vector<Answer> answers;
-  answers.reserve(requests.size());
+  std::vector<Answer> answers(requests.size());
   Epoch deletes{-1};
   STRAND_TRY(Transaction transaction, Transaction::begin(*database_));
   STRAND_OK(check_attempt());
   STRAND_OK(prepare_removals());
-  for (const Request& request : requests) {
-    STRAND_TRY(const Answer answer, apply_one(request));
-    answers.push_back(answer);
+  for (const size_t i : by_key(requests)) {
+    const Request& request = requests[i];
+    STRAND_TRY(answers[i], apply_one(request));
     if (request.kind == Request::Kind::kDelete) deletes = std::max(deletes, request.tag.epoch);
   }
   if (deletes > deletes_noted_) STRAND_OK(note_deletes(deletes));

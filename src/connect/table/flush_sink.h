@@ -12,7 +12,7 @@
 namespace strand::connect::table {
 
 struct FlushOptions {
-  static constexpr size_t kBatchRowsDefault = 5'000;
+  static constexpr size_t kBatchRowsDefault = 20'000;
   static constexpr size_t kBatchRowsMax = 65'536;
 
   bool closed_rows = false;               // W4 applies: every row is written once, when it is finished

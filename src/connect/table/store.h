@@ -50,8 +50,8 @@ struct Tagged {
 
 struct Listing {
   std::vector<Tagged> values;
-  /// A kDelete with an epoch of the range or above has been applied: values that the writer had may be gone
-  /// without a tag.
+  /// A kDelete with an epoch of the range or above has been applied: values that restored state holds may be
+  /// gone without a tag to find them by (a flush may have removed the tag that the deletion left).
   bool deletes = false;
 };
 

@@ -85,11 +85,11 @@ Answer SimTables::apply_one(const SimSender& sender, const SimRequest& wire) {
   if (request.kind == Request::Kind::kRewrite || request.kind == Request::Kind::kRemove) {
     return apply_if_unchanged(sender, request);
   }
-  Table& rows = tables_[sender.spec.table];
   if (request.kind == Request::Kind::kDelete) {
-    Epoch& last = deletes_.emplace(std::pair(sender.spec.table, sender.spec.writer), Epoch{-1}).first->second;
+    Epoch& last = deletes_[{sender.spec.table, sender.spec.writer}];
     last = std::max(last, request.tag.epoch);
   }
+  Table& rows = tables_[sender.spec.table];
   const auto row = rows.find(request.key);
   const bool stored = row != rows.end() && row->second.writers.contains(sender.spec.writer);
   if (stored) {
@@ -103,7 +103,9 @@ Answer SimTables::apply_one(const SimSender& sender, const SimRequest& wire) {
   if (request.kind == Request::Kind::kPut) {
     put(sender, wire);
   } else if (stored) {
-    remove(sender, request);
+    Cell& cell = row->second.writers.at(sender.spec.writer);
+    cell.gone = true;
+    cell.tag = request.tag;
   }
   return Answer::kWritten;
 }
@@ -143,6 +145,7 @@ void SimTables::put(const SimSender& sender, const SimRequest& wire) {
     add_to(cell.values, wire.added);
   }
   cell.tag = request.tag;
+  cell.gone = false;
   row.job_gen = std::max(row.job_gen, request.tag.generation.value);
 }
 
@@ -217,6 +220,8 @@ SimTables::Table SimTables::rows(const std::string& table) const {
   const auto found = tables_.find(table);
   if (found == tables_.end()) return {};
   Table rows = found->second;
+  for (auto& [key, row] : rows)
+    std::erase_if(row.writers, [](const auto& entry) { return entry.second.gone; });
   std::erase_if(rows, [](const auto& entry) { return entry.second.writers.empty(); });
   return rows;
 }

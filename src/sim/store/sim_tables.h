@@ -39,6 +39,8 @@ class SimTables {
     std::vector<std::string> columns;
     SimValues values;
     flow::WriteTag tag;
+    bool gone =
+        false;  // deleted by the job: the tag stays, because a copy of an older write may still arrive
   };
   struct Row {
     std::string name;  // the key as text
@@ -56,7 +58,7 @@ class SimTables {
   std::vector<table::Marker> markers(const table::WriterSpec& spec) const;
   Result<table::CommitOutcome> commit(const table::WriterSpec& spec, const table::Commit& commit);
 
-  /// The rows of a table without those that no writer has columns in.
+  /// The rows of a table that some writer has columns in.
   Table rows(const std::string& table) const;
   /// Rows that were added to a table without key, in the order of their commits.
   std::vector<std::string> added(const std::string& table) const;
