@@ -150,7 +150,11 @@ def start_job(a):
             out.write(f.readline())
     with open(os.path.join(HERE, "sql", "q_tumble.sql")) as f:
         sql = f.read().replace("${INPUT}", small).replace("${SINK}", files_sink(os.path.join(a.work, "out")))
-    best = min(run_once(a, sql, {"parallelism.default": "1"})[0] for _ in range(a.runs))
+    best = None
+    for _ in range(a.runs):
+        shutil.rmtree(os.path.join(a.work, "out"), ignore_errors=True)
+        wall, _ = run_once(a, sql, {"parallelism.default": "1"})
+        best = wall if best is None else min(best, wall)
     figure("process start to the end of a small file", seconds=round(best, 3))
 
 
