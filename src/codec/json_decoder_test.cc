@@ -295,10 +295,15 @@ std::string random_line(Random& random) {
 }
 
 class FastWay : public testing::TestWithParam<CpuLevel> {};
-INSTANTIATE_TEST_SUITE_P(Levels, FastWay, testing::Values(CpuLevel::kPortable, CpuLevel::kV3));
+/// What this machine can run.
+std::vector<CpuLevel> levels() {
+  std::vector<CpuLevel> out = {CpuLevel::kPortable};
+  if (cpu_level() == CpuLevel::kV3) out.push_back(CpuLevel::kV3);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Levels, FastWay, testing::ValuesIn(levels()));
 
 TEST_P(FastWay, GivesExactlyWhatTheReaderGives) {
-  if (GetParam() == CpuLevel::kV3 && cpu_level() != CpuLevel::kV3) GTEST_SKIP() << "not on this machine";
   const SchemaPtr read = clicks_schema();
   int64_t fast = 0;
   int64_t all = 0;
@@ -320,7 +325,6 @@ TEST_P(FastWay, GivesExactlyWhatTheReaderGives) {
 }
 
 TEST_P(FastWay, ReadsIntegersOfEveryLengthUpToTheEdgesOfTheirType) {
-  if (GetParam() == CpuLevel::kV3 && cpu_level() != CpuLevel::kV3) GTEST_SKIP() << "not on this machine";
   const SchemaPtr read = schema({{"l", make_type(TypeKind::kBigInt)}});
   std::string lines;
   std::vector<std::string> expected;
