@@ -27,10 +27,27 @@ struct Context {
 /// Options that name a job file, shared by the commands that read one.
 void add_job_options(CLI::App& app, engine::JobArguments& arguments);
 
-/// What compiling had to say beside the plan, to stderr.
-void print_warnings(const sql::CompiledJob& compiled);
+/// Compiles the job of the command line.
+Result<sql::CompiledJob> load(Context& context, const engine::JobArguments& arguments);
+/// The folder below which jobs keep their state.
+std::string state_root(const Context& context);
+/// Cores and bytes of memory of this machine.
+int cores();
+int64_t memory_bytes();
+/// Prints text to stdout.
+void print(const std::string& text);
 
 /// Each adds its subcommand; `exit_code` is set when it has run.
 void add_run(CLI::App& app, Context& context, int& exit_code);
+void add_check(CLI::App& app, Context& context, int& exit_code);
+void add_explain(CLI::App& app, Context& context, int& exit_code);
+void add_recount(CLI::App& app, Context& context, int& exit_code);
+void add_status(CLI::App& app, Context& context, int& exit_code);
+void add_why(CLI::App& app, Context& context, int& exit_code);
+void add_ledger(CLI::App& app, Context& context, int& exit_code);
+void add_savepoint(CLI::App& app, Context& context, int& exit_code);
+void add_stop(CLI::App& app, Context& context, int& exit_code);
+void add_state(CLI::App& app, Context& context, int& exit_code);
+void add_gen(CLI::App& app, Context& context, int& exit_code);
 
 }  // namespace strand::app

@@ -1,7 +1,12 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include "command.h"
+#include "engine/job_options.h"
 
 namespace strand::app {
 
@@ -13,9 +18,21 @@ void add_job_options(CLI::App& app, engine::JobArguments& arguments) {
   app.add_option("--env-file", arguments.env_file, "NAME=VALUE lines for ${NAME} in profiles");
 }
 
-void print_warnings(const sql::CompiledJob& compiled) {
-  for (const Status& warning : compiled.warnings) std::fprintf(stderr, "warning      %s\n", warning.to_string().c_str());
-  for (const std::string& note : compiled.notes) std::fprintf(stderr, "note         %s\n", note.c_str());
+Result<sql::CompiledJob> load(Context& context, const engine::JobArguments& arguments) {
+  return engine::load_job(arguments, context.real.files, context.registry, context.environment);
+}
+
+std::string state_root(const Context& context) {
+  return engine::state_root(context.state, context.environment);
+}
+
+int cores() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+
+int64_t memory_bytes() { return sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE); }
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
 }
 
 }  // namespace strand::app

@@ -32,7 +32,11 @@ int main(int argc, char** argv) {
   app.fallthrough();
 
   int exit_code = engine::kDone;
-  app::add_run(app, context, exit_code);
+  for (const auto add : {app::add_run, app::add_check, app::add_explain, app::add_recount, app::add_status,
+                         app::add_why, app::add_ledger, app::add_savepoint, app::add_stop, app::add_state,
+                         app::add_gen}) {
+    add(app, context, exit_code);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

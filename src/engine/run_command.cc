@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <thread>
 
+#include "base/text.h"
+#include "engine/console.h"
+#include "engine/describe.h"
 #include "engine/running_job.h"
-#include "obs/log.h"
 
 namespace strand::engine {
 
@@ -84,24 +86,61 @@ Exit end_code(const JobEnd& end) {
   return kFailed;
 }
 
+/// Who holds the job's folder, for whoever is refused.
+std::string lock_owner(env::Clock& clock) {
+  return "pid " + std::to_string(getpid()) + ", started " + format_utc(clock.now().millis);
+}
+
+/// Everything that precedes the first row.
+void tell_beginning(const RunCommand& command, const plan::Plan& plan, const ControlServer* server,
+                    obs::EventSink& events, WallTime now) {
+  for (obs::Event& event : describe_tables(plan, now)) events.on_event(std::move(event));
+  for (const Status& warning : command.warnings) events.on_event(describe_warning(warning, now));
+  for (const std::string& note : command.notes) {
+    obs::Event event{obs::Level::kInfo, 0, "note", now, {}};
+    events.on_event(event.with("message", note));
+  }
+  if (server == nullptr) return;
+  obs::Event event{obs::Level::kInfo, 0, "dashboard", now, {}};
+  event.with("address", server->endpoint().address());
+  if (server->endpoint().port != command.ui.port) {
+    event.with("note", " (" + std::to_string(command.ui.port) + " is taken)");
+  }
+  events.on_event(std::move(event));
+}
+
 }  // namespace
 
 Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registry& registry, env::Env env) {
   const JobFolder folder = job_folder(state_root(command.state, command.environment), plan.job);
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   const int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  auto log = log_options(command.log_format, command.environment);
+  if (!log.ok()) return report(log.status());
   auto options = job_options(plan, folder, cores, memory);
   if (!options.ok()) return report(options.status());
   auto restart = restart_options(plan);
   if (!restart.ok()) return report(restart.status());
   if (const Status made = env.files->make_dirs(folder.run()); !made.ok()) return report(made);
-  auto lock = env.files->lock(folder.run() + "/lock", "pid " + std::to_string(getpid()));
+  auto lock = env.files->lock(folder.run() + "/lock", lock_owner(*env.clock));
   if (!lock.ok()) return report(lock.status());
 
-  obs::Log log(stderr, obs::LogFormat::kLogfmt, obs::Level::kInfo, plan.job);
-  RunningJob job(std::move(plan), registry, *std::move(options), *restart, env, &log);
+  RunReport run_report(stderr, *log, plan.job);
+  const std::string name = plan.job;
+  RunningJob job(std::move(plan), registry, *std::move(options), *restart, env, &run_report.events());
+  std::unique_ptr<ControlServer> server;
+  if (!command.ui.off) {
+    auto started = ControlServer::start(control_of(job), command.ui, name, folder.run(), getpid(), env);
+    if (!started.ok()) return report(started.status());
+    server = *std::move(started);
+  }
+  tell_beginning(command, job.plan(), server.get(), run_report.events(), env.clock->now());
+  run_report.follow(job, *env.clock);
   const SignalWatch watch(job);
-  return end_code(job.run(restore_choice(command.from)));
+  const JobEnd end = job.run(restore_choice(command.from));
+  server.reset();
+  run_report.end();
+  return end_code(end);
 }
 
 }  // namespace strand::engine

@@ -7,6 +7,7 @@
 
 #include "connect/registry.h"
 #include "engine/exit.h"
+#include "engine/server.h"
 #include "env/env.h"
 #include "plan/plan.h"
 
@@ -15,7 +16,11 @@ namespace strand::engine {
 struct RunCommand {
   std::string state;            // --state; empty: state_root()
   std::string from = "latest";  // latest, none, or a path
-  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> environment = {};
+  UiOption ui = {};
+  std::string log_format = {};             // --log-format; empty: as the terminal or pipe wants
+  std::vector<Status> warnings = {};       // of compiling, told once at the start
+  std::vector<std::string> notes = {};
 };
 
 /// Takes the job's lock, runs it until its input ends, it is stopped, or its restarts are used up. SIGINT and SIGTERM stop

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "engine/describe.h"
 
 namespace strand::engine {
 
@@ -19,6 +20,9 @@ RunningJob::RunningJob(plan::Plan plan, const connect::Registry& registry, runti
 Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& started) {
   STRAND_TRY(auto attempt, runtime::JobAttempt::start(plan_, registry_, options_, choice, env_, events_));
   started = true;
+  if (events_ != nullptr) {
+    events_->on_event(describe_start(attempt->restore_report(), options_.checkpoint_dir));
+  }
   auto driver = std::make_unique<runtime::ThreadedDriver>(*attempt, *env_.clock, options_.parallelism);
   {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "../command.h"
 #include "engine/run_command.h"
@@ -11,14 +10,26 @@ namespace {
 struct RunArguments {
   engine::JobArguments job;
   std::string from = "latest";
+  std::string ui;
+  std::string log_format;
 };
 
 int run(Context& context, const RunArguments& arguments) {
-  auto compiled = engine::load_job(arguments.job, context.real.files, context.registry, context.environment);
+  auto compiled = load(context, arguments.job);
   if (!compiled.ok()) return engine::report(compiled.status());
-  print_warnings(*compiled);
-  return engine::run_plan(std::move(compiled->plan), {context.state, arguments.from, context.environment},
-                          context.registry, context.real.env());
+  engine::RunCommand command;
+  command.state = context.state;
+  command.from = arguments.from;
+  command.environment = context.environment;
+  command.log_format = arguments.log_format;
+  command.warnings = compiled->warnings;
+  command.notes = compiled->notes;
+  if (!arguments.ui.empty()) {
+    auto ui = engine::parse_ui(arguments.ui);
+    if (!ui.ok()) return engine::report(ui.status());
+    command.ui = *ui;
+  }
+  return engine::run_plan(std::move(compiled->plan), command, context.registry, context.real.env());
 }
 
 }  // namespace
@@ -29,6 +40,10 @@ void add_run(CLI::App& app, Context& context, int& exit_code) {
   add_job_options(*command, arguments->job);
   command->add_option("--from", arguments->from, "latest, none, or the path of a checkpoint or savepoint")
       ->capture_default_str();
+  command->add_option("--ui", arguments->ui,
+                      "ADDRESS:PORT of loopback for status and control, or off (default: 127.0.0.1:8081, "
+                      "else the next free port)");
+  command->add_option("--log-format", arguments->log_format, "logfmt or json, one line an event, also on a terminal");
   command->footer("Example: strandline run examples/ad-clicks/job.sql --set execution.checkpointing.interval=1s");
   command->callback([&context, &exit_code, arguments] { exit_code = run(context, *arguments); });
 }
