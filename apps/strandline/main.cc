@@ -20,7 +20,8 @@ std::map<std::string, std::string> read_environment() {
 
 int main(int argc, char** argv) {
   using namespace strand;
-  CLI::App app{"Strandline: event-time stream processing that stays right when a job is replayed", "strandline"};
+  CLI::App app{"Strandline: event-time stream processing that stays right when a job is replayed",
+               "strandline"};
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Help of every command");
 
@@ -28,13 +29,14 @@ int main(int argc, char** argv) {
   connect::Registry registry;
   connect::add_builtin_connectors(registry);
   app::Context context{real, registry, read_environment(), {}};
-  app.add_option("--state", context.state, "Folder of checkpoints and savepoints of all jobs")->group("Global");
+  app.add_option("--state", context.state, "Folder of checkpoints and savepoints of all jobs")
+      ->group("Global");
   app.fallthrough();
 
   int exit_code = engine::kDone;
-  for (const auto add : {app::add_run, app::add_check, app::add_explain, app::add_recount, app::add_status,
-                         app::add_why, app::add_ledger, app::add_savepoint, app::add_stop, app::add_state,
-                         app::add_gen}) {
+  for (const auto add :
+       {app::add_run, app::add_check, app::add_explain, app::add_recount, app::add_status, app::add_why,
+        app::add_ledger, app::add_savepoint, app::add_stop, app::add_state, app::add_gen}) {
     add(app, context, exit_code);
   }
   try {

@@ -13,8 +13,9 @@ using Json = nlohmann::ordered_json;
 
 int64_t warnings_of(const CheckReport& report) {
   return static_cast<int64_t>(report.warnings.size()) +
-         std::count_if(report.findings.begin(), report.findings.end(),
-                       [](const lint::Finding& finding) { return finding.severity == lint::Severity::kWarning; });
+         std::count_if(report.findings.begin(), report.findings.end(), [](const lint::Finding& finding) {
+           return finding.severity == lint::Severity::kWarning;
+         });
 }
 
 Json to_json(const char* severity, const Status& status) {

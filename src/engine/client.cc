@@ -11,8 +11,8 @@ namespace {
 constexpr Duration kProbe{2'000};
 
 Status no_answer(const Endpoint& endpoint, const std::string& found) {
-  return Status(ErrorCode::kNoSuchJob,
-                "expected an answer of job '" + endpoint.job + "' at " + endpoint.address() + ", found " + found)
+  return Status(ErrorCode::kNoSuchJob, "expected an answer of job '" + endpoint.job + "' at " +
+                                           endpoint.address() + ", found " + found)
       .hint("see whether process " + std::to_string(endpoint.pid) + " lives");
 }
 
@@ -36,7 +36,8 @@ Status error_from_json(const std::string& text) {
   if (json.contains("where") && json["where"].is_string()) {
     status = std::move(status).at(json["where"].get<std::string>());
   }
-  if (json.contains("hint") && json["hint"].is_string()) status = std::move(status).hint(json["hint"].get<std::string>());
+  if (json.contains("hint") && json["hint"].is_string())
+    status = std::move(status).hint(json["hint"].get<std::string>());
   return status;
 }
 
@@ -58,9 +59,10 @@ bool answers(const Endpoint& endpoint) {
   return json.is_object() && json.value("job", "") == endpoint.job;
 }
 
-Result<std::string> ask_job(env::FileSystem& files, const std::string& state_root, const std::string& job, Verb verb,
-                            const std::string& path, Duration deadline) {
-  STRAND_TRY(const Endpoint endpoint, find_endpoint(list_endpoints(files, state_root), job, answers, state_root));
+Result<std::string> ask_job(env::FileSystem& files, const std::string& state_root, const std::string& job,
+                            Verb verb, const std::string& path, Duration deadline) {
+  STRAND_TRY(const Endpoint endpoint,
+             find_endpoint(list_endpoints(files, state_root), job, answers, state_root));
   return call(endpoint, verb, path, deadline);
 }
 

@@ -54,7 +54,9 @@ void Collection::apply(const connect::TableContext& context, const flow::Batch& 
     for (const columnar::Field& field : schema.fields()) key.push_back(field.name);
   }
   table.key = key;
-  const auto is_key = [&](const std::string& name) { return std::find(key.begin(), key.end(), name) != key.end(); };
+  const auto is_key = [&](const std::string& name) {
+    return std::find(key.begin(), key.end(), name) != key.end();
+  };
   rows.for_each_row([&](int64_t row) {
     const columnar::RowKind kind = rows.kind(row);
     const bool bag = context.primary_key.empty();
@@ -79,7 +81,8 @@ void Collection::apply(const connect::TableContext& context, const flow::Batch& 
 
 void add_collect_connector(connect::Registry& registry, std::shared_ptr<Collection> into) {
   connect::Connector connector;
-  connector.sink = [into = std::move(into)](const connect::TableContext& context) -> Result<std::unique_ptr<flow::Sink>> {
+  connector.sink =
+      [into = std::move(into)](const connect::TableContext& context) -> Result<std::unique_ptr<flow::Sink>> {
     return std::unique_ptr<flow::Sink>(new CollectSink(context, into));
   };
   registry.add(kCollectConnector, std::move(connector));

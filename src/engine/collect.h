@@ -16,8 +16,8 @@ namespace strand::engine {
 using Cell = std::optional<std::string>;
 using Key = std::vector<Cell>;
 
-/// The rows of one table, by primary key; every writer has set its columns. A table without a primary key is a bag of
-/// rows: the key is the whole row, and `copies` counts it.
+/// The rows of one table, by primary key; every writer has set its columns. A table without a primary key is
+/// a bag of rows: the key is the whole row, and `copies` counts it.
 struct CollectedTable {
   std::vector<std::string> key;  // columns
   struct Row {

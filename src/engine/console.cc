@@ -68,7 +68,8 @@ void Ticker::run(Duration every, const std::function<void()>& report) {
   }
 }
 
-Result<LogOptions> log_options(const std::string& format, const std::map<std::string, std::string>& environment) {
+Result<LogOptions> log_options(const std::string& format,
+                               const std::map<std::string, std::string>& environment) {
   LogOptions out;
   out.format_given = !format.empty();
   if (format == "json") {

@@ -15,10 +15,12 @@
 
 namespace strand::engine {
 
-/// A terminal: events scroll by, the last line is rewritten in place. Thread-safe. What it prints never fails the job.
+/// A terminal: events scroll by, the last line is rewritten in place. Thread-safe. What it prints never fails
+/// the job.
 class Console final : public obs::EventSink {
  public:
-  Console(std::FILE* out, obs::Level lowest, std::string job) : out_(out), lowest_(lowest), job_(std::move(job)) {}
+  Console(std::FILE* out, obs::Level lowest, std::string job)
+      : out_(out), lowest_(lowest), job_(std::move(job)) {}
   /// Leaves the last line standing.
   ~Console() override { keep(); }
   void keep();
@@ -60,7 +62,8 @@ struct LogOptions {
   obs::Level level = obs::Level::kInfo;
 };
 /// Of --log-format (empty: none given) and $STRANDLINE_LOG. Errors: kBadUsage.
-Result<LogOptions> log_options(const std::string& format, const std::map<std::string, std::string>& environment);
+Result<LogOptions> log_options(const std::string& format,
+                               const std::map<std::string, std::string>& environment);
 
 /// Where the events of one run go: a terminal or a pipe, and the line that tells how far it is.
 class RunReport {

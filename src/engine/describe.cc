@@ -27,7 +27,8 @@ obs::Event describe(const plan::Scan& scan, WallTime now) {
   add_if(event, "format", option(scan.table, "format"));
   if (!scan.watermark) return std::move(event.with("event_time", "none"));
   if (scan.watermark->trail) event.with("bound", format_duration(*scan.watermark->trail));
-  event.with("idle_after", scan.watermark->idle_timeout ? format_duration(*scan.watermark->idle_timeout) : "never");
+  event.with("idle_after",
+             scan.watermark->idle_timeout ? format_duration(*scan.watermark->idle_timeout) : "never");
   return event;
 }
 
@@ -87,10 +88,11 @@ std::string sink_line(const obs::Event& event) {
 }
 
 std::string start_line(const obs::Event& event) {
-  const std::string text = "generation " + field(event, "generation") + ", attempt " + field(event, "attempt");
+  const std::string text =
+      "generation " + field(event, "generation") + ", attempt " + field(event, "attempt");
   if (event.field("epoch").empty()) return text + "; starts anew, state in " + field(event, "folder");
-  return text + "; goes on from " + field(event, "kind") + " " + field(event, "epoch") + " (" + field(event, "taken") +
-         ") in " + field(event, "folder");
+  return text + "; goes on from " + field(event, "kind") + " " + field(event, "epoch") + " (" +
+         field(event, "taken") + ") in " + field(event, "folder");
 }
 
 std::string timed(const obs::Event& event, const std::string& text) {
@@ -151,7 +153,8 @@ std::string terminal_line(const obs::Event& event, const std::string& job) {
   if (event.name == "started") return labelled(job, start_line(event));
   if (event.name == "source") return labelled("read", source_line(event));
   if (event.name == "sink") return labelled("write", sink_line(event));
-  if (event.name == "dashboard") return labelled("dashboard", "http://" + field(event, "address") + field(event, "note"));
+  if (event.name == "dashboard")
+    return labelled("dashboard", "http://" + field(event, "address") + field(event, "note"));
   if (event.name == "warning") {
     std::string text = code_text(event) + field(event, "where");
     text += (event.field("where").empty() ? "" : ": ") + field(event, "message");
@@ -161,14 +164,17 @@ std::string terminal_line(const obs::Event& event, const std::string& job) {
   if (event.name == "note") return labelled("note", field(event, "message"));
   if (event.name == "status") return "";
   if (event.name == "checkpoint" && event.field("kind") == "checkpoint") return "";
-  if (event.name == "checkpoint") return timed(event, code_text(event) + field(event, "kind") + " " + field(event, "id") + " " +
-                                                           field(event, "state") + " " + field(event, "reason"));
+  if (event.name == "checkpoint")
+    return timed(event, code_text(event) + field(event, "kind") + " " + field(event, "id") + " " +
+                            field(event, "state") + " " + field(event, "reason"));
   if (event.name == "window_closed") {
-    return timed(event, field(event, "view") + " closed " + field(event, "window") + ": " + field(event, "rows") + " rows");
+    return timed(event, field(event, "view") + " closed " + field(event, "window") + ": " +
+                            field(event, "rows") + " rows");
   }
   if (event.name == "shard_idle") {
     const std::string last = field(event, "last_read");
-    return timed(event, field(event, "shard") + " idle: nothing read" + (last.empty() ? " yet" : " since " + last));
+    return timed(event,
+                 field(event, "shard") + " idle: nothing read" + (last.empty() ? " yet" : " since " + last));
   }
   if (event.name == "shard_active") return timed(event, field(event, "shard") + " speaks again");
   return any_line(event);

@@ -27,7 +27,8 @@ int run(Job& job, int argc, char** argv) {
     } else if (option == "--set" && equals != std::string::npos) {
       job.set(value.substr(0, equals), value.substr(equals + 1));
     } else {
-      std::fprintf(stderr, "unknown option %s; known: --state DIR, --from latest|none|PATH, --set KEY=VALUE\n",
+      std::fprintf(stderr,
+                   "unknown option %s; known: --state DIR, --from latest|none|PATH, --set KEY=VALUE\n",
                    option.c_str());
       return 2;
     }

@@ -65,7 +65,8 @@ std::string ledger_line(const obs::Ledger& ledger) {
   for (size_t i = 0; i < obs::kEntries; ++i) {
     const auto entry = static_cast<obs::Entry>(i);
     if (ledger[entry] == 0) continue;
-    out += (out.empty() ? "" : ", ") + std::string(obs::entry_name(entry)) + " " + std::to_string(ledger[entry]);
+    out +=
+        (out.empty() ? "" : ", ") + std::string(obs::entry_name(entry)) + " " + std::to_string(ledger[entry]);
   }
   if (ledger.in_state() != 0) out += ", in state " + std::to_string(ledger.in_state());
   if (!ledger.balanced()) out += ", off by " + std::to_string(ledger.difference());
@@ -89,14 +90,14 @@ void floors_text(const std::vector<OperatorPart>& parts, std::string& out) {
 }
 
 void operator_text(const std::string& id, const std::vector<OperatorPart>& parts, std::string& out) {
-  out += "  " + id + "  (" + reports::plural(static_cast<int64_t>(parts.size()), "subtask", "subtasks") + ", " +
-         reports::bytes_text(bytes(parts)) + ")\n";
+  out += "  " + id + "  (" + reports::plural(static_cast<int64_t>(parts.size()), "subtask", "subtasks") +
+         ", " + reports::bytes_text(bytes(parts)) + ")\n";
   out += "    ledger     " + ledger_line(sum(parts)) + "\n";
   floors_text(parts, out);
   for (const OperatorPart& part : parts) {
     for (const ShardState& shard : part.shards) {
-      out += "    position   " + shard.shard + ": " + (shard.position.empty() ? "start" : shard.position) + ", " +
-             reports::plural(shard.records, "record", "records") + "\n";
+      out += "    position   " + shard.shard + ": " + (shard.position.empty() ? "start" : shard.position) +
+             ", " + reports::plural(shard.records, "record", "records") + "\n";
     }
     for (const auto& section : part.sections) {
       out += "    section    " + section.name + " v" + std::to_string(section.version) + ", " +
@@ -117,12 +118,14 @@ Json part_json(const OperatorPart& part) {
   Json json;
   json["floors"] = Json::array();
   for (const auto& floor : part.floors) {
-    json["floors"].push_back(
-        {{"first", floor.groups.first}, {"last", floor.groups.last}, {"floor", format_event_time(floor.floor)}});
+    json["floors"].push_back({{"first", floor.groups.first},
+                              {"last", floor.groups.last},
+                              {"floor", format_event_time(floor.floor)}});
   }
   json["shards"] = Json::array();
   for (const ShardState& shard : part.shards) {
-    json["shards"].push_back({{"shard", shard.shard}, {"position", shard.position}, {"records", shard.records}});
+    json["shards"].push_back(
+        {{"shard", shard.shard}, {"position", shard.position}, {"records", shard.records}});
   }
   json["sections"] = Json::array();
   for (const auto& section : part.sections) {
@@ -152,10 +155,10 @@ Result<FoundManifest> find_manifest(env::FileSystem& files, const std::string& p
 
 std::string manifest_text(const FoundManifest& found) {
   const Manifest& m = found.manifest;
-  std::string out = std::string(checkpoint::kind_name(m.kind)) + " " + number(m.epoch.value) + " of " + m.job +
-                    "  " + found.path + "\n";
-  out += "  generation " + number(m.generation.value) + ", attempt " + number(m.attempt.value) + ", parallelism " +
-         number(m.parallelism) + " of at most " + number(m.max_parallelism) + "\n";
+  std::string out = std::string(checkpoint::kind_name(m.kind)) + " " + number(m.epoch.value) + " of " +
+                    m.job + "  " + found.path + "\n";
+  out += "  generation " + number(m.generation.value) + ", attempt " + number(m.attempt.value) +
+         ", parallelism " + number(m.parallelism) + " of at most " + number(m.max_parallelism) + "\n";
   out += "  barrier " + format_utc(m.taken.millis) + ", complete " + format_utc(m.completed.millis) +
          (m.drained ? ", drained: event time had ended" : "") + "\n";
   out += "  settings " + m.settings + "\n\noperators\n";

@@ -14,8 +14,8 @@ struct FoundManifest {
   checkpoint::Manifest manifest;
 };
 
-/// `path`: a manifest, the folder of a savepoint, the checkpoint folder of a job or the folder above it (then the
-/// newest manifest, damaged ones too). Errors: kFileNotFound, kCheckpointUnreadable, kNewerFormat.
+/// `path`: a manifest, the folder of a savepoint, the checkpoint folder of a job or the folder above it (then
+/// the newest manifest, damaged ones too). Errors: kFileNotFound, kCheckpointUnreadable, kNewerFormat.
 Result<FoundManifest> find_manifest(env::FileSystem& files, const std::string& path);
 
 /// Epoch, generation, positions, floors, sections with sizes, ledger, fingerprint.

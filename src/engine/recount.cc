@@ -26,7 +26,8 @@ class Rewriter {
     if (done) return done;
     auto copy = std::make_shared<plan::Node>(*node);
     for (plan::Input& input : copy->inputs) input.node = rewrite(input.node);
-    if (auto* scan = std::get_if<plan::Scan>(&copy->detail)) scan->table.options.erase("source.monitor-interval");
+    if (auto* scan = std::get_if<plan::Scan>(&copy->detail))
+      scan->table.options.erase("source.monitor-interval");
     if (auto* write = std::get_if<plan::SinkWrite>(&copy->detail)) {
       write->table.options = {{"connector", is_sqlite(write->table) ? kCollectConnector : "blackhole"}};
     }
@@ -40,12 +41,6 @@ class Rewriter {
 
 std::string cell_text(const Cell& cell) { return cell ? *cell : "NULL"; }
 
-std::string key_text(const Key& key) {
-  std::string out;
-  for (const Cell& cell : key) out += (out.empty() ? "" : ", ") + cell_text(cell);
-  return out;
-}
-
 }  // namespace
 
 plan::Plan recount_plan(const plan::Plan& plan) {
@@ -56,8 +51,8 @@ plan::Plan recount_plan(const plan::Plan& plan) {
 }
 
 Result<std::shared_ptr<Collection>> recount(const plan::Plan& plan, const connect::Registry& registry,
-                                            const std::string& scratch_dir, int parallelism, int64_t memory_bytes,
-                                            env::Env env) {
+                                            const std::string& scratch_dir, int parallelism,
+                                            int64_t memory_bytes, env::Env env) {
   auto collection = std::make_shared<Collection>();
   connect::Registry own = registry;
   add_collect_connector(own, collection);

@@ -14,29 +14,31 @@
 
 namespace strand::engine {
 
-/// The plan of a recount: input is read to its present end, SQLite tables are collected in memory, other sinks take
-/// their rows and forget them (a branch that diverts bad rows must stay, or a bad row would fail the recount).
+/// The plan of a recount: input is read to its present end, SQLite tables are collected in memory, other
+/// sinks take their rows and forget them (a branch that diverts bad rows must stay, or a bad row would fail
+/// the recount).
 plan::Plan recount_plan(const plan::Plan& plan);
 
-/// Runs it in a state folder of its own, without watermarks before the end of the input, so that nothing is late.
+/// Runs it in a state folder of its own, without watermarks before the end of the input, so that nothing is
+/// late.
 Result<std::shared_ptr<Collection>> recount(const plan::Plan& plan, const connect::Registry& registry,
-                                            const std::string& scratch_dir, int parallelism, int64_t memory_bytes,
-                                            env::Env env);
+                                            const std::string& scratch_dir, int parallelism,
+                                            int64_t memory_bytes, env::Env env);
 
 /// A SQLite table that a job writes, and how its columns share a count between them.
 ///
-/// Convention: `late_X` holds what came too late for `F_X`, where F is another writer of the same table (in the ad-click
-/// job `late_valid` and `fast_valid`). Their sum is what a recount finds in `F_X`. A `late_` column without a partner
-/// has nothing to be compared with.
+/// Convention: `late_X` holds what came too late for `F_X`, where F is another writer of the same table (in
+/// the ad-click job `late_valid` and `fast_valid`). Their sum is what a recount finds in `F_X`. A `late_`
+/// column without a partner has nothing to be compared with.
 struct ComparedTable {
   std::string name;
   std::string path;
   std::string table_name;
   std::vector<std::string> key;
-  std::vector<std::string> columns;             // to compare: those of the writers that are not `late_`
-  std::map<std::string, std::string> late_of;   // column -> its late partner
-  /// Rows may be late on their way here, and no column of the table tells how many: a value may be lower than the
-  /// recount's, never higher.
+  std::vector<std::string> columns;            // to compare: those of the writers that are not `late_`
+  std::map<std::string, std::string> late_of;  // column -> its late partner
+  /// Rows may be late on their way here, and no column of the table tells how many: a value may be lower than
+  /// the recount's, never higher.
   bool may_miss_late = false;
 };
 std::vector<ComparedTable> compared_tables(const plan::Plan& plan);
@@ -56,11 +58,12 @@ struct DiffReport {
   static constexpr size_t kShown = 100;
 };
 
-/// Compares one table, key by key. Where buckets are roll-ups, a key column that begins with `M` in some rows and with
-/// `H` in others (`M2026-02-08 10:14`, `H2026-02-08 10`): each `H` row must be the sum of its `M` rows, late parts
-/// belong to the `H` row only, and an `M` row may hold less than the recount as far as the `H` row's late part goes.
-void compare(const ComparedTable& table, const connect::sqlite::TableRows& found, const CollectedTable& expected,
-             DiffReport& report);
+/// Compares one table, key by key. Where buckets are roll-ups, a key column that begins with `M` in some rows
+/// and with `H` in others (`M2026-02-08 10:14`, `H2026-02-08 10`): each `H` row must be the sum of its `M`
+/// rows, late parts belong to the `H` row only, and an `M` row may hold less than the recount as far as the
+/// `H` row's late part goes.
+void compare(const ComparedTable& table, const connect::sqlite::TableRows& found,
+             const CollectedTable& expected, DiffReport& report);
 
 std::string diff_text(const DiffReport& report);
 std::string collected_text(const std::map<std::string, CollectedTable>& tables);

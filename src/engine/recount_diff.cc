@@ -56,8 +56,8 @@ std::string text_of(const Cell& cell) { return cell ? *cell : "NULL"; }
 /// One table against its recount.
 class Comparison {
  public:
-  Comparison(const ComparedTable& table, const connect::sqlite::TableRows& found, const CollectedTable& expected,
-             DiffReport& report)
+  Comparison(const ComparedTable& table, const connect::sqlite::TableRows& found,
+             const CollectedTable& expected, DiffReport& report)
       : table_(table), expected_(expected), report_(report) {
     for (size_t row = 0; row < found.rows.size(); ++row) {
       Key key;
@@ -173,7 +173,8 @@ class Comparison {
       }
       for (const auto& [hour, sum] : sums) {
         const int64_t have = whole(found_value(hour, column)).value_or(0);
-        if (have != sum) differs(hour, column, std::to_string(sum) + " (sum of its minutes)", std::to_string(have));
+        if (have != sum)
+          differs(hour, column, std::to_string(sum) + " (sum of its minutes)", std::to_string(have));
       }
     }
   }
@@ -214,8 +215,13 @@ std::vector<ComparedTable> compared_tables(const plan::Plan& plan) {
     auto at = std::find_if(out.begin(), out.end(),
                            [&](const ComparedTable& table) { return table.name == write->table.name; });
     if (at == out.end()) {
-      out.push_back({write->table.name, option(write->table, "path", ""),
-                     option(write->table, "table-name", write->table.name), write->table.primary_key, {}, {}, false});
+      out.push_back({write->table.name,
+                     option(write->table, "path", ""),
+                     option(write->table, "table-name", write->table.name),
+                     write->table.primary_key,
+                     {},
+                     {},
+                     false});
       at = out.end() - 1;
     }
     for (const std::string& column : write->columns) {
@@ -227,8 +233,8 @@ std::vector<ComparedTable> compared_tables(const plan::Plan& plan) {
   return out;
 }
 
-void compare(const ComparedTable& table, const connect::sqlite::TableRows& found, const CollectedTable& expected,
-             DiffReport& report) {
+void compare(const ComparedTable& table, const connect::sqlite::TableRows& found,
+             const CollectedTable& expected, DiffReport& report) {
   Comparison(table, found, expected, report).run();
 }
 

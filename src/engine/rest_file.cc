@@ -51,7 +51,8 @@ std::vector<Endpoint> list_endpoints(env::FileSystem& files, const std::string& 
   if (!folders.ok()) return out;
   for (const env::FileInfo& folder : *folders) {
     if (!folder.is_dir) continue;
-    const auto text = env::read_all(files, state_root + "/" + folder.name + "/run/" + kRestFile, kFileBytesMax);
+    const auto text =
+        env::read_all(files, state_root + "/" + folder.name + "/run/" + kRestFile, kFileBytesMax);
     if (!text.ok()) continue;
     if (auto endpoint = parse_endpoint(*text)) out.push_back(*std::move(endpoint));
   }
@@ -66,23 +67,27 @@ Result<Endpoint> find_endpoint(const std::vector<Endpoint>& known, const std::st
   }
   if (running.size() == 1) return running[0];
   if (running.size() > 1) {
-    return no_such_job("expected the name of a job, because several run here: " + names(running), "name one of them");
+    return no_such_job("expected the name of a job, because several run here: " + names(running),
+                       "name one of them");
   }
   if (job.empty()) {
     return no_such_job("no job runs with its state in " + state_root,
                        "name the folder with --state if the job was started with it");
   }
-  const auto stale = std::find_if(known.begin(), known.end(), [&](const Endpoint& e) { return e.job == job; });
+  const auto stale =
+      std::find_if(known.begin(), known.end(), [&](const Endpoint& e) { return e.job == job; });
   if (stale != known.end()) {
-    return no_such_job("job '" + job + "' does not answer at " + stale->address() + " (pid " +
-                           std::to_string(stale->pid) + ")",
-                       "it has ended without cleaning up, or is stopped; `strandline run` goes on from its state");
+    return no_such_job(
+        "job '" + job + "' does not answer at " + stale->address() + " (pid " + std::to_string(stale->pid) +
+            ")",
+        "it has ended without cleaning up, or is stopped; `strandline run` goes on from its state");
   }
   std::vector<std::string> jobs;
   for (const Endpoint& endpoint : known) {
     if (alive(endpoint)) jobs.push_back(endpoint.job);
   }
-  std::string hint = "name the folder with --state if the job was started with it; with --ui off it cannot be asked";
+  std::string hint =
+      "name the folder with --state if the job was started with it; with --ui off it cannot be asked";
   if (const auto near = nearest(job, jobs)) {
     hint = "did you mean " + *near + "?";
   } else if (!jobs.empty()) {

@@ -32,8 +32,8 @@ std::vector<Endpoint> list_endpoints(env::FileSystem& files, const std::string& 
 
 /// Whether the job of an endpoint answers.
 using Alive = std::function<bool(const Endpoint&)>;
-/// The endpoint of `job`, or of the only job that answers where `job` is empty. kNoSuchJob: none answers, or several
-/// do; the message names them.
+/// The endpoint of `job`, or of the only job that answers where `job` is empty. kNoSuchJob: none answers, or
+/// several do; the message names them.
 Result<Endpoint> find_endpoint(const std::vector<Endpoint>& known, const std::string& job, const Alive& alive,
                                const std::string& state_root);
 

@@ -18,13 +18,13 @@ struct RunCommand {
   std::string from = "latest";  // latest, none, or a path
   std::map<std::string, std::string> environment = {};
   UiOption ui = {};
-  std::string log_format = {};             // --log-format; empty: as the terminal or pipe wants
-  std::vector<Status> warnings = {};       // of compiling, told once at the start
+  std::string log_format = {};        // --log-format; empty: as the terminal or pipe wants
+  std::vector<Status> warnings = {};  // of compiling, told once at the start
   std::vector<std::string> notes = {};
 };
 
-/// Takes the job's lock, runs it until its input ends, it is stopped, or its restarts are used up. SIGINT and SIGTERM stop
-/// with a savepoint; a second one ends at once. Blocks. Changes the process's signal handlers.
+/// Takes the job's lock, runs it until its input ends, it is stopped, or its restarts are used up. SIGINT and
+/// SIGTERM stop with a savepoint; a second one ends at once. Blocks. Changes the process's signal handlers.
 Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registry& registry, env::Env env);
 
 }  // namespace strand::engine

@@ -108,15 +108,17 @@ struct ControlServer::Parts {
         return Status();
       }
     }
-    return Status(ErrorCode::kPortInUse, "expected a free port, found " + ui.host + ":" + std::to_string(ui.port) +
-                                             " taken")
+    return Status(ErrorCode::kPortInUse,
+                  "expected a free port, found " + ui.host + ":" + std::to_string(ui.port) + " taken")
         .at("--ui")
-        .hint("name another one, leave --ui out for the next free one from 8081, or turn it off with --ui off");
+        .hint(
+            "name another one, leave --ui out for the next free one from 8081, or turn it off with --ui off");
   }
 
   using Report = std::function<std::string(const JobView&, bool json)>;
   void serve(const char* path, Report report) {
-    http.Get(path, [this, report = std::move(report)](const httplib::Request& request, httplib::Response& response) {
+    http.Get(path, [this, report = std::move(report)](const httplib::Request& request,
+                                                      httplib::Response& response) {
       const bool json = request.has_param("json");
       response.set_content(report(control.view(), json), json ? kJson : kText);
     });
@@ -143,7 +145,8 @@ struct ControlServer::Parts {
       waiting->changed.wait_for(lock, kAnswerSlice);
     }
     if (!waiting->answered) {
-      return refuse(response, Status(ErrorCode::kNoSuchJob, "the job ended before the savepoint was complete"));
+      return refuse(response,
+                    Status(ErrorCode::kNoSuchJob, "the job ended before the savepoint was complete"));
     }
     if (!waiting->status.ok()) return refuse(response, waiting->status);
     response.set_content(nlohmann::json{{"savepoint", waiting->path}}.dump() + "\n", kJson);
@@ -181,8 +184,9 @@ struct ControlServer::Parts {
 
 ControlServer::ControlServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-Result<std::unique_ptr<ControlServer>> ControlServer::start(JobControl control, const UiOption& ui, std::string job,
-                                                            std::string run_dir, int64_t pid, env::Env env) {
+Result<std::unique_ptr<ControlServer>> ControlServer::start(JobControl control, const UiOption& ui,
+                                                            std::string job, std::string run_dir, int64_t pid,
+                                                            env::Env env) {
   auto parts = std::make_unique<Parts>();
   parts->control = std::move(control);
   parts->endpoint = {std::move(job), ui.host, 0, pid};

@@ -31,9 +31,9 @@ struct JobControl {
 };
 JobControl control_of(RunningJob& job);
 
-/// Serves GET /status, /why, /ledger (text; `?json`), /metrics, and POST /savepoint, /stop (`?drain`), which wait until
-/// the savepoint is complete. Writes `run_dir/rest` while it lives. A crash leaves that file; whoever reads it asks
-/// before it believes. The destructor waits for requests under way.
+/// Serves GET /status, /why, /ledger (text; `?json`), /metrics, and POST /savepoint, /stop (`?drain`), which
+/// wait until the savepoint is complete. Writes `run_dir/rest` while it lives. A crash leaves that file;
+/// whoever reads it asks before it believes. The destructor waits for requests under way.
 class ControlServer {
  public:
   /// Errors: kPortInUse where `ui.given`.

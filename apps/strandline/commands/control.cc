@@ -19,13 +19,14 @@ struct AskArguments {
   bool drain = false;
 };
 
-Result<std::string> ask(Context& context, const AskArguments& arguments, engine::Verb verb, const std::string& path,
-                        Duration deadline) {
+Result<std::string> ask(Context& context, const AskArguments& arguments, engine::Verb verb,
+                        const std::string& path, Duration deadline) {
   return engine::ask_job(context.real.files, state_root(context), arguments.job, verb, path, deadline);
 }
 
 int show(Context& context, const AskArguments& arguments, const std::string& path) {
-  const auto answer = ask(context, arguments, engine::Verb::kGet, path + (arguments.json ? "?json" : ""), kAnswer);
+  const auto answer =
+      ask(context, arguments, engine::Verb::kGet, path + (arguments.json ? "?json" : ""), kAnswer);
   if (!answer.ok()) return engine::report(answer.status());
   print(*answer);
   return engine::kDone;
@@ -72,9 +73,11 @@ int savepoint(Context& context, const AskArguments& arguments, bool stop) {
   return engine::kDone;
 }
 
-CLI::App* add_ask(CLI::App& app, const char* name, const char* help, const std::shared_ptr<AskArguments>& arguments) {
+CLI::App* add_ask(CLI::App& app, const char* name, const char* help,
+                  const std::shared_ptr<AskArguments>& arguments) {
   CLI::App* command = app.add_subcommand(name, help);
-  command->add_option("job", arguments->job, "The job's pipeline.name; may be left out when one job runs here");
+  command->add_option("job", arguments->job,
+                      "The job's pipeline.name; may be left out when one job runs here");
   command->add_flag("--json", arguments->json, "JSON");
   command->footer(std::string("Example: strandline ") + name + " ad-clicks");
   return command;
@@ -90,13 +93,15 @@ void add_status(CLI::App& app, Context& context, int& exit_code) {
 
 void add_why(CLI::App& app, Context& context, int& exit_code) {
   auto arguments = std::make_shared<AskArguments>();
-  add_ask(app, "why", "Through when data is complete, who holds event time, and what would release it", arguments)
+  add_ask(app, "why", "Through when data is complete, who holds event time, and what would release it",
+          arguments)
       ->callback([&context, &exit_code, arguments] { exit_code = show(context, *arguments, "/why"); });
 }
 
 void add_ledger(CLI::App& app, Context& context, int& exit_code) {
   auto arguments = std::make_shared<AskArguments>();
-  add_ask(app, "ledger", "Where every row of every operator has gone; exit code 1 if it does not balance", arguments)
+  add_ask(app, "ledger", "Where every row of every operator has gone; exit code 1 if it does not balance",
+          arguments)
       ->callback([&context, &exit_code, arguments] { exit_code = ledger(context, *arguments); });
 }
 

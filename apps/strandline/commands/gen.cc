@@ -35,7 +35,8 @@ void settle(GenArguments& arguments, bool seconds_given) {
 
 std::string progress_text(const datagen::ClickProgress& p) {
   using engine::reports::count_text;
-  return count_text(p.rows) + " of " + count_text(p.rows_total) + " clicks, " + engine::reports::bytes_text(p.bytes);
+  return count_text(p.rows) + " of " + count_text(p.rows_total) + " clicks, " +
+         engine::reports::bytes_text(p.bytes);
 }
 
 /// On a terminal in place, on a pipe a line for each tenth.
@@ -67,38 +68,47 @@ int gen_clicks(Context& context, const GenArguments& arguments) {
   ProgressLine line;
   const auto on_progress = [&](const datagen::ClickProgress& progress) { line.show(progress); };
   const auto wait = [](Duration d) { std::this_thread::sleep_for(std::chrono::milliseconds(d.millis)); };
-  const auto made = arguments.pace > 0
-                        ? datagen::pace_clicks(context.real.env(), arguments.out, arguments.clicks, wait, on_progress)
-                        : datagen::generate_clicks(context.real.files, arguments.out, arguments.clicks, on_progress);
+  const auto made =
+      arguments.pace > 0
+          ? datagen::pace_clicks(context.real.env(), arguments.out, arguments.clicks, wait, on_progress)
+          : datagen::generate_clicks(context.real.files, arguments.out, arguments.clicks, on_progress);
   line.end();
   if (!made.ok()) return engine::report(made.status());
   using engine::reports::count_text;
-  print(progress_text(*made) + " in " + std::to_string(arguments.clicks.shards) + " shards of " + arguments.out +
-        ": " + count_text(made->duplicates) + " duplicates, " + count_text(made->late) + " late, " +
-        count_text(made->bad) + " bad, " + count_text(made->future) + " from a clock in 2031\n");
+  print(progress_text(*made) + " in " + std::to_string(arguments.clicks.shards) + " shards of " +
+        arguments.out + ": " + count_text(made->duplicates) + " duplicates, " + count_text(made->late) +
+        " late, " + count_text(made->bad) + " bad, " + count_text(made->future) + " from a clock in 2031\n");
   return engine::kDone;
 }
 
 void add_gen_clicks(CLI::App& gen, Context& context, int& exit_code) {
   auto arguments = std::make_shared<GenArguments>();
-  CLI::App* command = gen.add_subcommand("clicks", "Ad clicks with disorder, copies, late and bad rows, silent shards");
+  CLI::App* command =
+      gen.add_subcommand("clicks", "Ad clicks with disorder, copies, late and bad rows, silent shards");
   datagen::ClickOptions& clicks = arguments->clicks;
-  command->add_option("--out", arguments->out, "Folder of the shard files; files there are replaced")->required();
+  command->add_option("--out", arguments->out, "Folder of the shard files; files there are replaced")
+      ->required();
   command->add_option("--rows", arguments->rows, "Clicks in all")->check(CLI::PositiveNumber);
   command->add_option("--shards", clicks.shards, "Shard files")->capture_default_str();
-  CLI::Option* seconds = command->add_option("--seconds", clicks.seconds, "Seconds of arrival")->capture_default_str();
+  CLI::Option* seconds =
+      command->add_option("--seconds", clicks.seconds, "Seconds of arrival")->capture_default_str();
   command->add_option("--rate", clicks.rate, "Clicks a second of arrival time")->capture_default_str();
-  command->add_option("--pace", arguments->pace, "Write that many clicks a second, as they would arrive, from now on")
+  command
+      ->add_option("--pace", arguments->pace,
+                   "Write that many clicks a second, as they would arrive, from now on")
       ->check(CLI::PositiveNumber);
   command->add_option("--ads", clicks.ads, "Ads")->capture_default_str();
   command->add_option("--users", clicks.users, "Users")->capture_default_str();
   command->add_option("--seed", clicks.seed, "The same seed gives the same bytes")->capture_default_str();
-  command->add_option("--silent-shards", clicks.silent_shards, "Shards that fall silent half-way")->capture_default_str();
-  command->add_option("--disorder-ms", clicks.disorder_ms, "Disorder of device clocks")->capture_default_str();
+  command->add_option("--silent-shards", clicks.silent_shards, "Shards that fall silent half-way")
+      ->capture_default_str();
+  command->add_option("--disorder-ms", clicks.disorder_ms, "Disorder of device clocks")
+      ->capture_default_str();
   command->add_option("--duplicate-permille", clicks.duplicate_permille, "Copies")->capture_default_str();
   command->add_option("--late-permille", clicks.late_permille, "Rows minutes late")->capture_default_str();
   command->add_option("--bad-permille", clicks.bad_permille, "Rows that do not parse")->capture_default_str();
-  command->add_option("--future-permille", clicks.future_permille, "Rows of a phone in 2031")->capture_default_str();
+  command->add_option("--future-permille", clicks.future_permille, "Rows of a phone in 2031")
+      ->capture_default_str();
   command->footer("Example: strandline gen clicks --out clicks --pace 50000 --seconds 60");
   command->callback([&context, &exit_code, arguments, seconds] {
     settle(*arguments, seconds->count() > 0);

@@ -53,8 +53,8 @@ int recount(Context& context, const RecountArguments& arguments) {
   const auto compiled = load(context, arguments.job);
   if (!compiled.ok()) return engine::report(compiled.status());
   const Scratch scratch(context.real.files, context.environment);
-  const auto collection = engine::recount(compiled->plan, context.registry, scratch.path(), cores(), memory_bytes(),
-                                          context.real.env());
+  const auto collection = engine::recount(compiled->plan, context.registry, scratch.path(), cores(),
+                                          memory_bytes(), context.real.env());
   if (!collection.ok()) {
     engine::report(collection.status());
     return engine::kFailed;
@@ -69,13 +69,15 @@ int recount(Context& context, const RecountArguments& arguments) {
 
 void add_recount(CLI::App& app, Context& context, int& exit_code) {
   auto arguments = std::make_shared<RecountArguments>();
-  CLI::App* command = app.add_subcommand("recount", "Count the present input anew, nothing late, and compare");
+  CLI::App* command =
+      app.add_subcommand("recount", "Count the present input anew, nothing late, and compare");
   add_job_options(*command, arguments->job);
   command->add_flag("--diff", arguments->diff,
                     "Compare with the SQLite tables: F_X + late_X = recount, H rows = sum of their M rows");
   command->add_flag("--json", arguments->json, "One JSON object a row")->excludes("--diff");
-  command->footer("Example: strandline stop ad-clicks --drain && strandline recount job.sql --diff\n"
-                  "Rows of windows that are still open are not in the tables yet: stop the job with --drain first.");
+  command->footer(
+      "Example: strandline stop ad-clicks --drain && strandline recount job.sql --diff\n"
+      "Rows of windows that are still open are not in the tables yet: stop the job with --drain first.");
   command->callback([&context, &exit_code, arguments] { exit_code = recount(context, *arguments); });
 }
 

@@ -43,8 +43,10 @@ void add_run(CLI::App& app, Context& context, int& exit_code) {
   command->add_option("--ui", arguments->ui,
                       "ADDRESS:PORT of loopback for status and control, or off (default: 127.0.0.1:8081, "
                       "else the next free port)");
-  command->add_option("--log-format", arguments->log_format, "logfmt or json, one line an event, also on a terminal");
-  command->footer("Example: strandline run examples/ad-clicks/job.sql --set execution.checkpointing.interval=1s");
+  command->add_option("--log-format", arguments->log_format,
+                      "logfmt or json, one line an event, also on a terminal");
+  command->footer(
+      "Example: strandline run examples/ad-clicks/job.sql --set execution.checkpointing.interval=1s");
   command->callback([&context, &exit_code, arguments] { exit_code = run(context, *arguments); });
 }
 

@@ -24,7 +24,9 @@ int state(Context& context, const StateArguments& arguments) {
 void add_state(CLI::App& app, Context& context, int& exit_code) {
   auto arguments = std::make_shared<StateArguments>();
   CLI::App* command = app.add_subcommand("state", "Look inside a checkpoint or savepoint");
-  command->add_option("path", arguments->path, "A manifest, the folder of a savepoint, or the folder of a job (its newest)")
+  command
+      ->add_option("path", arguments->path,
+                   "A manifest, the folder of a savepoint, or the folder of a job (its newest)")
       ->required();
   command->add_flag("--json", arguments->json, "One JSON object");
   command->footer("Example: strandline state ~/.local/state/strandline/ad-clicks");

@@ -133,7 +133,8 @@ Books make_books(const JobView& view, const plan::Plan& plan) {
   Seen seen;
   for (const auto& [name, task] : view.attempt->tasks) {
     read_task(task, seen);
-    if (!task.blocked.empty() && std::find(out.blocked.begin(), out.blocked.end(), task.blocked) == out.blocked.end())
+    if (!task.blocked.empty() &&
+        std::find(out.blocked.begin(), out.blocked.end(), task.blocked) == out.blocked.end())
       out.blocked.push_back(task.blocked);
   }
   const std::vector<plan::NodePtr> nodes = plan.nodes();

@@ -12,14 +12,13 @@ namespace {
 
 using obs::Entry;
 
-bool holds_time(const plan::Node& node) {
-  return std::holds_alternative<plan::WindowAggregate>(node.detail);
-}
+bool holds_time(const plan::Node& node) { return std::holds_alternative<plan::WindowAggregate>(node.detail); }
 
 bool may_be_late(const plan::Node& node) {
   if (holds_time(node)) return true;
   if (const auto* dedup = std::get_if<plan::Deduplicate>(&node.detail)) return dedup->retention.has_value();
-  if (const auto* group = std::get_if<plan::GroupAggregate>(&node.detail)) return group->retention.has_value();
+  if (const auto* group = std::get_if<plan::GroupAggregate>(&node.detail))
+    return group->retention.has_value();
   return false;
 }
 
@@ -81,8 +80,8 @@ std::string verdict(const Books& books) {
 
 std::string ledger_text(const JobView& view, const plan::Plan& plan, WallTime now) {
   const Books books = make_books(view, plan);
-  TextTable table({"operator", "in", "counted", "filtered", "late", "duplicate", "bad", "in state", "rows out", ""},
-                  1);
+  TextTable table(
+      {"operator", "in", "counted", "filtered", "late", "duplicate", "bad", "in state", "rows out", ""}, 1);
   for (const OperatorBooks& operator_books : books.operators) {
     if (shown(operator_books)) table.add(row(operator_books));
   }

@@ -7,8 +7,8 @@
 
 namespace strand::engine::reports {
 
-/// The table; `balanced` or `off by N` in its first line. Projections and unions, which neither drop nor hold rows,
-/// are left out while they balance. Requires view.attempt.
+/// The table; `balanced` or `off by N` in its first line. Projections and unions, which neither drop nor hold
+/// rows, are left out while they balance. Requires view.attempt.
 std::string ledger_text(const JobView& view, const plan::Plan& plan, WallTime now);
 /// Every operator, as JSON.
 std::string ledger_json(const JobView& view, const plan::Plan& plan, WallTime now);

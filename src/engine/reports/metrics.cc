@@ -66,9 +66,11 @@ void operators(const Books& books, Exposition& out) {
 }
 
 void sources(const Books& books, WallTime now, Exposition& out) {
-  out.family("watermark_lag_seconds", "gauge", "Wall clock minus the time through which a source is complete.");
+  out.family("watermark_lag_seconds", "gauge",
+             "Wall clock minus the time through which a source is complete.");
   for (const SourceBooks& source : books.sources) {
-    if (known(source.complete_to())) out.seconds({{"source", source.table}}, now.millis - source.complete_to().millis);
+    if (known(source.complete_to()))
+      out.seconds({{"source", source.table}}, now.millis - source.complete_to().millis);
   }
   out.family("shard_watermark_lag_seconds", "gauge", "Wall clock minus the watermark of a shard.");
   for (const SourceBooks& source : books.sources) {
@@ -82,21 +84,24 @@ void sources(const Books& books, WallTime now, Exposition& out) {
   }
   out.family("shard_idle", "gauge", "1 while a shard is idle and not waited for.");
   for (const SourceBooks& source : books.sources) {
-    for (const runtime::ShardView& shard : source.shards) out.sample({{"shard", shard.shard}}, shard.idle ? 1 : 0);
+    for (const runtime::ShardView& shard : source.shards)
+      out.sample({{"shard", shard.shard}}, shard.idle ? 1 : 0);
   }
   out.family("future_rows_total", "counter", "Rows too far ahead of the wall clock to move event time.");
-  for (const SourceBooks& source : books.sources) out.sample({{"source", source.table}}, source.future_events);
+  for (const SourceBooks& source : books.sources)
+    out.sample({{"source", source.table}}, source.future_events);
 }
 
 struct SinkMetric {
   const char* name;
   const char* type;
   const char* help;
-  int64_t flow::SinkCounts::*count;
+  int64_t flow::SinkCounts::* count;
 };
 constexpr SinkMetric kSinkMetrics[] = {
     {"sink_written_rows_total", "counter", "Rows acknowledged by the store.", &flow::SinkCounts::written},
-    {"sink_refused_rows_total", "counter", "Writes refused because the row was finished.", &flow::SinkCounts::refused},
+    {"sink_refused_rows_total", "counter", "Writes refused because the row was finished.",
+     &flow::SinkCounts::refused},
     {"sink_overtaken_rows_total", "counter", "Writes of rows that a newer attempt had written.",
      &flow::SinkCounts::overtaken},
     {"sink_flushed_keys_total", "counter", "Keys visited by the flush after a restore.",
@@ -130,7 +135,8 @@ void checkpoints(const checkpoint::Coordinator::View& view, WallTime now, Exposi
     out.seconds({}, (now - view.last_complete_at).millis);
   }
   if (view.under_way) {
-    out.family("checkpoint_under_way_seconds", "gauge", "How long the present checkpoint has been under way.");
+    out.family("checkpoint_under_way_seconds", "gauge",
+               "How long the present checkpoint has been under way.");
     out.seconds({}, (now - view.started).millis);
   }
 }

@@ -49,8 +49,8 @@ std::string checkpoint_text(const JobView& view, WallTime now) {
                                            span_text(now - c.last_complete_at) + " ago"
                                      : "none complete in this attempt";
   if (c.under_way) {
-    text += "; " + std::to_string(c.under_way->value) + " under way for " + span_text(now - c.started) + ", " +
-            std::to_string(c.acknowledged) + " of " +
+    text += "; " + std::to_string(c.under_way->value) + " under way for " + span_text(now - c.started) +
+            ", " + std::to_string(c.acknowledged) + " of " +
             std::to_string(c.acknowledged + static_cast<int32_t>(c.missing.size())) + " tasks";
   }
   if (c.consecutive_failures > 0) text += "; " + std::to_string(c.consecutive_failures) + " failed in a row";
@@ -62,7 +62,8 @@ std::string complete_text(const Books& books, WallTime now) {
   if (!to) return "no event time";
   if (*to == EventTime::min()) return "no event time yet";
   if (*to == EventTime::max()) return "complete to the end";
-  std::string text = "complete to " + event_text(*to, now) + " (" + span_text(Duration{now.millis - to->millis}) + " behind";
+  std::string text =
+      "complete to " + event_text(*to, now) + " (" + span_text(Duration{now.millis - to->millis}) + " behind";
   const runtime::ShardView* holder = books.holding_source()->holder();
   if (holder != nullptr) text += ", " + holder->shard;
   return text + ")";
@@ -119,8 +120,8 @@ std::string restore_text(const JobView& view, const Books& books, WallTime now) 
   const runtime::RestoreReport& report = view.attempt->restore;
   if (!report.snapshot) return "";
   std::string out = "  restored     " + std::string(checkpoint::kind_name(report.snapshot->kind)) + " " +
-                    std::to_string(report.snapshot->epoch.value) + " of " + wall_text(report.snapshot->taken, now) +
-                    ", at " + wall_text(report.at, now) + "\n";
+                    std::to_string(report.snapshot->epoch.value) + " of " +
+                    wall_text(report.snapshot->taken, now) + ", at " + wall_text(report.at, now) + "\n";
   for (const SourceBooks& source : books.sources) {
     out += "               " + source.table + ": " + plural(source.rows_before_watermark, "row", "rows") +
            " judged by the floor only";
@@ -132,16 +133,17 @@ std::string restore_text(const JobView& view, const Books& books, WallTime now) 
   for (const OperatorBooks& b : books.operators) {
     if (!b.sink || (b.sink->flushed_keys == 0 && !b.sink->flushing && b.sink->refused == 0)) continue;
     out += "               " + b.name + ": flush " + (b.sink->flushing ? "under way, " : "of ") +
-           plural(b.sink->flushed_keys, "key", "keys") + " in " + std::to_string(b.sink->flush_millis) + " ms, " +
-           std::to_string(b.sink->flushed_rewritten) + " rewritten, " + std::to_string(b.sink->flushed_removed) +
-           " removed, " + std::to_string(b.sink->refused) + " refused\n";
+           plural(b.sink->flushed_keys, "key", "keys") + " in " + std::to_string(b.sink->flush_millis) +
+           " ms, " + std::to_string(b.sink->flushed_rewritten) + " rewritten, " +
+           std::to_string(b.sink->flushed_removed) + " removed, " + std::to_string(b.sink->refused) +
+           " refused\n";
   }
   return out;
 }
 
 std::string status_text(const JobView& view, const plan::Plan& plan, WallTime now) {
-  std::string out = view.job + "  " + clock_text(now) + "  running for " + span_text(now - view.started) + ", " +
-                    plural(view.restarts, "restart", "restarts") + "\n";
+  std::string out = view.job + "  " + clock_text(now) + "  running for " + span_text(now - view.started) +
+                    ", " + plural(view.restarts, "restart", "restarts") + "\n";
   if (!view.last_error.empty()) out += "  last error   " + view.last_error + "\n";
   if (!view.attempt) {
     return out + "  waits for its next attempt" +
@@ -155,10 +157,11 @@ std::string status_text(const JobView& view, const plan::Plan& plan, WallTime no
   for (const SourceBooks& source : books.sources) {
     out += "  read         " + source.table + ": " + shard_counts(source) + "\n";
   }
-  out += "  rows         " + count_text(sums.read) + " read, " + count_text(sums.out) + " out, " + count_text(sums.late) +
-         " late, " + count_text(sums.duplicate) + " duplicate, " + count_text(sums.bad) + " bad, " +
-         count_text(sums.refused) + " refused\n";
-  out += "  ledger       " + std::string(books.balanced() ? "balanced" : "DIFFERS: see `strandline ledger`") + "\n";
+  out += "  rows         " + count_text(sums.read) + " read, " + count_text(sums.out) + " out, " +
+         count_text(sums.late) + " late, " + count_text(sums.duplicate) + " duplicate, " +
+         count_text(sums.bad) + " bad, " + count_text(sums.refused) + " refused\n";
+  out += "  ledger       " + std::string(books.balanced() ? "balanced" : "DIFFERS: see `strandline ledger`") +
+         "\n";
   out += "  memory       " + bytes_text(books.memory_bytes) + "\n";
   for (const std::string& reason : books.blocked) out += "  waits        " + reason + "\n";
   return out + restore_text(view, books, now);
@@ -224,8 +227,8 @@ obs::Event status_event(const JobView& view, const plan::Plan& plan, WallTime no
   return std::move(event.with("restarts", view.restarts));
 }
 
-std::string status_line(const JobView& view, const plan::Plan& plan, WallTime now, int64_t read_before, WallTime since,
-                        size_t width) {
+std::string status_line(const JobView& view, const plan::Plan& plan, WallTime now, int64_t read_before,
+                        WallTime since, size_t width) {
   std::string line = wall_text(now, now) + "   ";
   if (!view.attempt) {
     line += "waits for its next attempt, " + plural(view.restarts, "restart", "restarts");
@@ -234,11 +237,13 @@ std::string status_line(const JobView& view, const plan::Plan& plan, WallTime no
     const Totals sums = totals(books);
     const double seconds = static_cast<double>(std::max<int64_t>((now - since).millis, 1)) / 1000.0;
     char rate[48];
-    std::snprintf(rate, sizeof rate, "%.1f/s", static_cast<double>(std::max<int64_t>(sums.read - read_before, 0)) / seconds);
+    std::snprintf(rate, sizeof rate, "%.1f/s",
+                  static_cast<double>(std::max<int64_t>(sums.read - read_before, 0)) / seconds);
     line += count_text(sums.read) + " read, " + rate + " | " + complete_text(books, now) + " | " +
             plural(sums.out, "row", "rows") + " out | late " + count_text(sums.late) + " dup " +
             count_text(sums.duplicate) + " bad " + count_text(sums.bad);
-    if (const auto& last = view.attempt->checkpoints.last_complete) line += " | ckpt " + std::to_string(last->value);
+    if (const auto& last = view.attempt->checkpoints.last_complete)
+      line += " | ckpt " + std::to_string(last->value);
   }
   if (line.size() > width) line.resize(width);
   return line;

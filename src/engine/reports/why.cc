@@ -100,8 +100,8 @@ class Doctor {
     for (const runtime::ShardView& shard : source.shards) {
       if (&shard == holder || shard.ended) continue;
       if (shard.idle) {
-        idle.push_back(shard.shard + (shard.idle_since ? " (since " + wall(*shard.idle_since) + ", stopped at " +
-                                                             event(shard.watermark) + ")"
+        idle.push_back(shard.shard + (shard.idle_since ? " (since " + wall(*shard.idle_since) +
+                                                             ", stopped at " + event(shard.watermark) + ")"
                                                        : ""));
       } else {
         at.push_back(shard.shard + " is at " + event(shard.watermark));
@@ -160,7 +160,8 @@ class Doctor {
       const int64_t in = books.ledger[Entry::kIn];
       const auto* filter = std::get_if<plan::Filter>(&books.node->detail);
       // A branch that catches exceptions may well refuse every row.
-      if (filter == nullptr || in == 0 || books.ledger[Entry::kFiltered] != in || !feeds_window(*books.node)) continue;
+      if (filter == nullptr || in == 0 || books.ledger[Entry::kFiltered] != in || !feeds_window(*books.node))
+        continue;
       line(books.name + " has refused all of " + plural(in, "row", "rows") +
            (books.node->where.empty() ? "" : " (" + books.node->where + ")"));
       line("to release it: change its WHERE; `strandline explain` shows the condition as it was understood");
@@ -183,20 +184,25 @@ class Doctor {
   bool clock_in_future() {
     for (const SourceBooks& source : books_.sources) {
       const EventTime to = source.complete_to();
-      const bool ahead = to != EventTime::max() && to != EventTime::min() && to.millis > now_.millis + kAhead.millis;
+      const bool ahead =
+          to != EventTime::max() && to != EventTime::min() && to.millis > now_.millis + kAhead.millis;
       if (source.future_events > 0) {
         line(plural(source.future_events, "row", "rows") + " of " + source.table +
              " were further ahead of the wall clock than strand.future-skew.max (" +
              plan_.setting("strand.future-skew.max", "10 min") + ") and did not move event time");
       }
       if (ahead) {
-        line("to release it: clamp the event time in the table (LEAST(event, arrival)), or set "
-             "'strand.future-skew.max' = '10 min', and start from a checkpoint before it");
-        return is(Cause::kClockInFuture, true, "event time of " + source.table + " is ahead of the wall clock");
+        line(
+            "to release it: clamp the event time in the table (LEAST(event, arrival)), or set "
+            "'strand.future-skew.max' = '10 min', and start from a checkpoint before it");
+        return is(Cause::kClockInFuture, true,
+                  "event time of " + source.table + " is ahead of the wall clock");
       }
       if (source.future_events > 0 && to == EventTime::min()) {
-        line("to release it: check the unit of the event time (seconds, milliseconds, microseconds), clamp it in the "
-             "table, or raise strand.future-skew.max");
+        line(
+            "to release it: check the unit of the event time (seconds, milliseconds, microseconds), clamp it "
+            "in the "
+            "table, or raise strand.future-skew.max");
         return is(Cause::kClockInFuture, true, "every event time of " + source.table + " lies in the future");
       }
     }
@@ -222,7 +228,8 @@ class Doctor {
         if (newest == nullptr || shard.newest > newest->newest) newest = &shard;
       }
     }
-    return newest == nullptr ? "none was read" : newest->shard + " is the newest, at " + event(newest->newest);
+    return newest == nullptr ? "none was read"
+                             : newest->shard + " is the newest, at " + event(newest->newest);
   }
 
   bool no_event_time() {
@@ -247,15 +254,17 @@ class Doctor {
     const SourceBooks* source = books_.holding_source();
     const runtime::ShardView* holder = source == nullptr ? nullptr : source->holder();
     if (holder == nullptr || now_ - holder->last_read < kQuiet) return false;
-    const bool others_ahead = std::any_of(
-        source->shards.begin(), source->shards.end(), [&](const runtime::ShardView& shard) {
+    const bool others_ahead =
+        std::any_of(source->shards.begin(), source->shards.end(), [&](const runtime::ShardView& shard) {
           return &shard != holder && !shard.idle && !shard.ended && shard.watermark > holder->watermark;
         });
     if (!others_ahead) return quiet_source(*source, *holder);
     if (source->scan->watermark->idle_timeout) {
-      return is(Cause::kSilentUntilIdle, false, holder->shard + " is silent; its idle timeout will release it");
+      return is(Cause::kSilentUntilIdle, false,
+                holder->shard + " is silent; its idle timeout will release it");
     }
-    line(holder->shard + " has sent nothing since " + wall(holder->last_read) + " and the table has no idle timeout");
+    line(holder->shard + " has sent nothing since " + wall(holder->last_read) +
+         " and the table has no idle timeout");
     line(idle_advice(*source));
     return is(Cause::kSilentShard, true, holder->shard + " is silent and holds event time");
   }
@@ -289,7 +298,8 @@ class Doctor {
       return;
     }
     std::string start = event(open->start);
-    if (window.size.millis % 60'000 == 0) start = start.substr(0, start.size() - 7);  // hours and minutes say it
+    if (window.size.millis % 60'000 == 0)
+      start = start.substr(0, start.size() - 7);  // hours and minutes say it
     line("waiting: " + books.name + " " + start + " (" + rows + "). " + closes(*source, *open));
   }
 
@@ -301,12 +311,14 @@ class Doctor {
       if (!shard.idle && !shard.ended && shard.watermark < open.last) behind.push_back(short_name(shard));
     }
     const std::string needed = event(open.last + *trail);
-    if (behind.size() == 1) return "It closes when " + behind[0] + " has read an event of " + needed + " or later";
+    if (behind.size() == 1)
+      return "It closes when " + behind[0] + " has read an event of " + needed + " or later";
     if (behind.size() > kNamesShown) {
-      return "It closes when each of " + std::to_string(behind.size()) + " shards has read an event of " + needed +
-             " or later";
+      return "It closes when each of " + std::to_string(behind.size()) + " shards has read an event of " +
+             needed + " or later";
     }
-    return "It closes when " + listed(behind, kNamesShown) + " have each read an event of " + needed + " or later";
+    return "It closes when " + listed(behind, kNamesShown) + " have each read an event of " + needed +
+           " or later";
   }
 
   const JobView& view_;
@@ -321,8 +333,9 @@ class Doctor {
 
 std::string_view cause_name(Cause cause) {
   static constexpr std::string_view kNames[] = {
-      "not_running", "memory",        "nothing_read", "all_bad",          "all_filtered", "clock_in_future", "all_late",
-      "no_event_time", "silent_shard", "silent_until_idle", "blocked",      "window_open",     "nothing"};
+      "not_running",     "memory",      "nothing_read",  "all_bad",      "all_filtered",
+      "clock_in_future", "all_late",    "no_event_time", "silent_shard", "silent_until_idle",
+      "blocked",         "window_open", "nothing"};
   return kNames[static_cast<size_t>(cause)];
 }
 
@@ -342,8 +355,8 @@ Diagnosis diagnose(const JobView& view, const plan::Plan& plan, int64_t memory_l
 
 std::string why_text(const JobView& view, const plan::Plan& plan, int64_t memory_limit, WallTime now) {
   const Diagnosis found = diagnose(view, plan, memory_limit, now);
-  std::string out = view.job + "  " + clock_text(now) + "  running for " + span_text(now - view.started) + ": " +
-                    found.headline + "\n";
+  std::string out = view.job + "  " + clock_text(now) + "  running for " + span_text(now - view.started) +
+                    ": " + found.headline + "\n";
   for (const std::string& line : found.lines) out += "  " + line + "\n";
   return out;
 }

@@ -1,4 +1,5 @@
-// `strandline why`: is data complete through T; if no window fires, who holds event time and what would release it.
+// `strandline why`: is data complete through T; if no window fires, who holds event time and what would
+// release it.
 #pragma once
 
 #include <optional>
@@ -39,7 +40,8 @@ Diagnosis diagnose(const JobView& view, const plan::Plan& plan, int64_t memory_l
 std::string why_text(const JobView& view, const plan::Plan& plan, int64_t memory_limit, WallTime now);
 std::string why_json(const JobView& view, const plan::Plan& plan, int64_t memory_limit, WallTime now);
 
-/// The first window that is still open at `watermark`, and when it closes. Nothing while no event time is known.
+/// The first window that is still open at `watermark`, and when it closes. Nothing while no event time is
+/// known.
 struct OpenWindow {
   EventTime start;
   EventTime last;  // its last millisecond: it closes when event time reaches this
