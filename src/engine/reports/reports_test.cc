@@ -26,7 +26,7 @@ TEST(LedgerReport, ShowsEveryOperatorAndBalances) {
             "accepted         13       13         0     -          -    -         -         0\n"
             "distinct_clicks  13       12         -     0          1    -         -         0  12 ids kept\n"
             "per_minute       12        6         -     0          -    -         6         0\n"
-            "ad_metrics.fast   1        1         -     -          -    -         0         1  0 refused\n");
+            "ad_metrics.fast   1        1         -     -          -    -         -         1  0 refused\n");
 }
 
 TEST(LedgerReport, ARowThatNobodyBookedIsCounted) {

@@ -260,8 +260,7 @@ class Doctor {
         });
     if (!others_ahead) return quiet_source(*source, *holder);
     if (source->scan->watermark->idle_timeout) {
-      return is(Cause::kSilentUntilIdle, false,
-                holder->shard + " is silent; its idle timeout will release it");
+      return is(Cause::kSilentUntilIdle, false, "nothing is stuck");
     }
     line(holder->shard + " has sent nothing since " + wall(holder->last_read) +
          " and the table has no idle timeout");
