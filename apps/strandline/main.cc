@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <csignal>
 
 #include "command.h"
 
@@ -20,6 +21,7 @@ std::map<std::string, std::string> read_environment() {
 
 int main(int argc, char** argv) {
   using namespace strand;
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has enough must not keep a command from cleaning up
   CLI::App app{"Strandline: event-time stream processing that stays right when a job is replayed",
                "strandline"};
   app.require_subcommand(1);

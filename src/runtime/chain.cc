@@ -4,13 +4,12 @@ namespace strand::runtime {
 
 using flow::Batch;
 
-/// What an operator emits, booked and passed on.
+/// What an operator emits, passed on.
 class Chain::SlotEmitter final : public flow::Emitter {
  public:
   SlotEmitter(Chain& chain, size_t slot, bool held) : chain_(chain), slot_(chain.slots[slot]), held_(held) {}
   Status emit(Port port, Batch batch) override {
     if (batch.rows() == 0) return Status();
-    if (!held_ && port == Port::kMain) slot_.ledger.add(obs::Entry::kOut, batch.rows());
     return chain_.rows_to_all(slot_.outputs[static_cast<size_t>(port)], batch, held_);
   }
   bool wanted(Port port) const override { return !slot_.outputs[static_cast<size_t>(port)].empty(); }

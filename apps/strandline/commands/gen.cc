@@ -88,7 +88,7 @@ void add_gen_clicks(CLI::App& gen, Context& context, int& exit_code) {
   datagen::ClickOptions& clicks = arguments->clicks;
   command->add_option("--out", arguments->out, "Folder of the shard files; files there are replaced")
       ->required();
-  command->add_option("--rows", arguments->rows, "Clicks in all")->check(CLI::PositiveNumber);
+  command->add_option("--rows", arguments->rows, "Clicks in all, to whole clicks a second")->check(CLI::PositiveNumber);
   command->add_option("--shards", clicks.shards, "Shard files")->capture_default_str();
   CLI::Option* seconds =
       command->add_option("--seconds", clicks.seconds, "Seconds of arrival")->capture_default_str();

@@ -9,9 +9,15 @@ namespace {
 
 constexpr std::string_view kPartial = ".partial";
 
+/// Whether the ledger's table shows it even while it balances.
+bool has_books(const plan::Node& node) {
+  return !std::holds_alternative<plan::Project>(node.detail) &&
+         !std::holds_alternative<plan::Union>(node.detail);
+}
+
 /// A label that several operators share names none of them.
 std::string name_of(const plan::Node& node, const std::map<std::string, int>& labels) {
-  return node.label.empty() || labels.at(node.label) > 1 ? node.id : node.label;
+  return node.label.empty() || !has_books(node) || labels.at(node.label) > 1 ? node.id : node.label;
 }
 
 void add(OperatorBooks& books, const runtime::OperatorView& view, bool first) {
@@ -139,7 +145,7 @@ Books make_books(const JobView& view, const plan::Plan& plan) {
   }
   const std::vector<plan::NodePtr> nodes = plan.nodes();
   std::map<std::string, int> labels;
-  for (const plan::NodePtr& node : nodes) ++labels[node->label];
+  for (const plan::NodePtr& node : nodes) labels[node->label] += has_books(*node) ? 1 : 0;
   for (const plan::NodePtr& node : nodes) {
     const std::string name = name_of(*node, labels);
     take(seen, node->id + std::string(kPartial), name + std::string(kPartial), *node, true, out);
