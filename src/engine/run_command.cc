@@ -32,10 +32,16 @@ runtime::RestoreChoice restore_choice(const std::string& from) {
   return {Kind::kPath, from};
 }
 
+obs::Event note(const std::string& text, WallTime now) {
+  obs::Event event{obs::Level::kInfo, 0, "note", now, {}};
+  return std::move(event.with("message", text));
+}
+
 /// Turns the first signal into a stop with savepoint, the second into an end at once.
 class SignalWatch {
  public:
-  explicit SignalWatch(RunningJob& job) : job_(job) {
+  SignalWatch(RunningJob& job, obs::EventSink& events, env::Clock& clock)
+      : job_(job), events_(events), clock_(clock) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
     thread_ = std::thread([this] { watch(); });
@@ -50,19 +56,23 @@ class SignalWatch {
     int seen = 0;
     while (!over_) {
       const int now = signals;
-      if (now > seen && seen == 0) {
-        std::fprintf(stderr, "stopping with a savepoint; once more to stop at once\n");
-        job_.savepoint(true, false, [](Status status, std::string) {
-          if (!status.ok()) std::fprintf(stderr, "%s\n", status.to_string().c_str());
-        });
-      }
+      if (now > seen && seen == 0) stop();
       if (now > 1) job_.abandon();
       seen = now;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
 
+  void stop() {
+    events_.on_event(note("stopping with a savepoint; once more to stop at once", clock_.now()));
+    job_.savepoint(true, false, [this](const Status& status, const std::string&) {
+      if (!status.ok()) events_.on_event(describe_warning(status, clock_.now()));
+    });
+  }
+
   RunningJob& job_;
+  obs::EventSink& events_;
+  env::Clock& clock_;
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
@@ -96,10 +106,7 @@ void tell_beginning(const RunCommand& command, const plan::Plan& plan, const Con
                     obs::EventSink& events, WallTime now) {
   for (obs::Event& event : describe_tables(plan, now)) events.on_event(std::move(event));
   for (const Status& warning : command.warnings) events.on_event(describe_warning(warning, now));
-  for (const std::string& note : command.notes) {
-    obs::Event event{obs::Level::kInfo, 0, "note", now, {}};
-    events.on_event(event.with("message", note));
-  }
+  for (const std::string& text : command.notes) events.on_event(note(text, now));
   if (server == nullptr) return;
   obs::Event event{obs::Level::kInfo, 0, "dashboard", now, {}};
   event.with("address", server->endpoint().address());
@@ -136,7 +143,7 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   }
   tell_beginning(command, job.plan(), server.get(), run_report.events(), env.clock->now());
   run_report.follow(job, *env.clock);
-  const SignalWatch watch(job);
+  const SignalWatch watch(job, run_report.events(), *env.clock);
   const JobEnd end = job.run(restore_choice(command.from));
   server.reset();
   run_report.end();
