@@ -89,6 +89,13 @@ TEST(LogOptions, ComeFromOptionAndEnvironment) {
   EXPECT_EQ(exit_of(log_options("", {{"STRANDLINE_LOG", "loud"}}).status()), kBadUsage);
 }
 
+TEST(ExitCodes, AFailureIsThreeUnlessASinkRefusedToStart) {
+  EXPECT_EQ(exit_of_failure(Status(ErrorCode::kMemoryLimit, "")), kFailed);
+  EXPECT_EQ(exit_of_failure(Status(ErrorCode::kSinkReadOnly, "")), kFailed) << "may happen after days";
+  EXPECT_EQ(exit_of_failure(Status(ErrorCode::kSinkAhead, "")), kRefused);
+  EXPECT_EQ(exit_of_failure(Status(ErrorCode::kWriterTaken, "")), kRefused);
+}
+
 TEST(Check, ErrorsAndWarningsAreNoCleanAnswer) {
   CheckReport report;
   EXPECT_TRUE(report.clean());

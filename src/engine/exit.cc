@@ -24,6 +24,17 @@ Exit exit_of(const Status& error) {
   }
 }
 
+Exit exit_of_failure(const Status& error) {
+  switch (error.code()) {
+    case ErrorCode::kSinkAhead:
+    case ErrorCode::kWriterTaken:
+    case ErrorCode::kSinkSchema:
+      return kRefused;
+    default:
+      return kFailed;
+  }
+}
+
 Exit report(const Status& error) {
   std::fprintf(stderr, "%s\n", error.to_string().c_str());
   return exit_of(error);

@@ -18,6 +18,9 @@ enum Exit : int {
 
 /// The exit code that goes with an error of a command that did not get to run a job.
 Exit exit_of(const Status& error);
+/// The exit code of a job that has failed for good: refusals that only a sink's start can find are refusals
+/// still.
+Exit exit_of_failure(const Status& error);
 /// Prints the error to stderr and gives its exit code.
 Exit report(const Status& error);
 

@@ -87,8 +87,9 @@ Exit end_code(const JobEnd& end) {
     case JobEnd::Kind::kAbandoned:
       return last_signal == SIGTERM ? kTerminated : kInterrupted;
     case JobEnd::Kind::kFailed:
-      std::fprintf(stderr, "%s\n  the last checkpoint stands; run the job again to go on from it\n",
-                   end.error.to_string().c_str());
+      report(end.error);
+      if (exit_of_failure(end.error) == kRefused) return kRefused;
+      std::fprintf(stderr, "  the last checkpoint stands; run the job again to go on from it\n");
       return kFailed;
     case JobEnd::Kind::kRefused:
       return report(end.error);
