@@ -17,7 +17,7 @@ test: build
 	@ctest --preset release -j $(JOBS)
 
 demo: build
-	@scripts/demo.sh
+	@scripts/demo.py
 
 bench: build
 	@scripts/bench.sh
