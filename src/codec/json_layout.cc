@@ -1,7 +1,6 @@
 #include "codec/json_layout.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace strand::codec {
 
@@ -29,8 +28,7 @@ FastValue fast_value(TypeKind kind) {
 
 bool set_literal(std::string_view text, std::string_view end, Literal& literal) {
   if (text.size() + end.size() > Literal::kMax) return false;
-  std::memcpy(literal.text.data(), text.data(), text.size());
-  std::memcpy(literal.text.data() + text.size(), end.data(), end.size());
+  std::copy(end.begin(), end.end(), std::copy(text.begin(), text.end(), literal.text.begin()));
   literal.size = static_cast<uint32_t>(text.size() + end.size());
   return true;
 }
