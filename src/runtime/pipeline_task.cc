@@ -150,7 +150,7 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
   STRAND_TRY(const bool fired, timers(now));
   if (fired || upto == Phase::kTimers) return fired ? progressed : Step{};
   // A tick that is overdue does not wait for the reads of its instant.
-  if (source_ != nullptr && source_->next_tick() < now && upto >= Phase::kTicks) {
+  if (source_ != nullptr && !ended_ && source_->next_tick() < now && upto >= Phase::kTicks) {
     STRAND_OK(source_->tick(now, *chain_));
   }
   STRAND_TRY(const bool read_something, read(now));
