@@ -91,8 +91,10 @@ std::string start_line(const obs::Event& event) {
   const std::string text =
       "generation " + field(event, "generation") + ", attempt " + field(event, "attempt");
   if (event.field("epoch").empty()) return text + "; starts anew, state in " + field(event, "folder");
+  const std::string replays = field(event, "replays");
   return text + "; goes on from " + field(event, "kind") + " " + field(event, "epoch") + " (" +
-         field(event, "taken") + ") in " + field(event, "folder");
+         field(event, "taken") + ") in " + field(event, "folder") +
+         (replays.empty() || replays == "0" ? "" : "; reads at least " + replays + " records again");
 }
 
 std::string timed(const obs::Event& event, const std::string& text) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "engine/console.h"
 #include "engine/describe.h"
+#include "engine/progress.h"
 #include "engine/running_job.h"
 
 namespace strand::engine {
@@ -97,6 +98,33 @@ Exit end_code(const JobEnd& end) {
   return kFailed;
 }
 
+/// Keeps `run/progress` up to date while the job runs. A file that cannot be written is no reason to stop a
+/// job: only a number in the next restore report is lower.
+class ProgressFile {
+ public:
+  ProgressFile(RunningJob& job, env::FileSystem& files, std::string run_dir)
+      : job_(job), files_(files), run_dir_(std::move(run_dir)), reached_(load_progress(files, run_dir_)) {
+    job.had_reached(reached_);
+    ticker_ = std::make_unique<Ticker>(Duration{500}, [this] { save(); });
+  }
+
+ private:
+  void save() {
+    const JobView view = job_.view();
+    if (!view.attempt) return;
+    if (!view.attempt->restore.snapshot) reached_.clear();
+    merge(reached_, progress_of(*view.attempt));
+    const Status saved = save_progress(files_, run_dir_, reached_);
+    static_cast<void>(saved);
+  }
+
+  RunningJob& job_;
+  env::FileSystem& files_;
+  std::string run_dir_;
+  Progress reached_;
+  std::unique_ptr<Ticker> ticker_;
+};
+
 /// Who holds the job's folder, for whoever is refused.
 std::string lock_owner(env::Clock& clock) {
   return "pid " + std::to_string(getpid()) + ", started " + format_utc(clock.now().millis);
@@ -143,6 +171,7 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
     server = *std::move(started);
   }
   tell_beginning(command, job.plan(), server.get(), run_report.events(), env.clock->now());
+  ProgressFile progress(job, *env.files, folder.run());
   run_report.follow(job, *env.clock);
   const SignalWatch watch(job, run_report.events(), *env.clock);
   const JobEnd end = job.run(restore_choice(command.from));

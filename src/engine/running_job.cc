@@ -20,9 +20,7 @@ RunningJob::RunningJob(plan::Plan plan, const connect::Registry& registry, runti
 Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& started) {
   STRAND_TRY(auto attempt, runtime::JobAttempt::start(plan_, registry_, options_, choice, env_, events_));
   started = true;
-  if (events_ != nullptr) {
-    events_->on_event(describe_start(attempt->restore_report(), options_.checkpoint_dir));
-  }
+  note_start(*attempt);
   auto driver = std::make_unique<runtime::ThreadedDriver>(*attempt, *env_.clock, options_.parallelism);
   {
     const std::lock_guard lock(mutex_);
@@ -36,10 +34,24 @@ Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& sta
   if (!ended.ok()) {
     const std::lock_guard lock(mutex_);
     driver_.reset();
+    merge(reached_, progress_of(attempt_->view()));
     attempt_.reset();
     return ended;
   }
   return finished;
+}
+
+void RunningJob::note_start(const runtime::JobAttempt& attempt) {
+  obs::Event event = describe_start(attempt.restore_report(), options_.checkpoint_dir);
+  {
+    const std::lock_guard lock(mutex_);
+    replayed_.reset();
+    if (const checkpoint::Manifest* restored = attempt.restored_manifest()) {
+      replayed_ = records_again(reached_, progress_of(*restored, plan_));
+      event.with("replays", *replayed_);
+    }
+  }
+  if (events_ != nullptr) events_->on_event(std::move(event));
 }
 
 void RunningJob::note_failure(const Status& error, Duration wait) {
@@ -106,6 +118,7 @@ JobView RunningJob::view() const {
   view.restarts = restarts_;
   view.last_error = last_error_;
   view.waits_until = waits_until_;
+  view.replayed = replayed_;
   if (attempt_ != nullptr) view.attempt = attempt_->view();
   return view;
 }

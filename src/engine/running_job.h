@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/job_options.h"
+#include "engine/progress.h"
 #include "runtime/attempt.h"
 #include "runtime/restart.h"
 #include "runtime/threaded_driver.h"
@@ -35,6 +36,8 @@ struct JobView {
   int restarts = 0;
   std::string last_error;
   std::optional<WallTime> waits_until;  // for the next attempt
+  /// Records that the present attempt reads again, at least; nothing if it started anew or nothing is known.
+  std::optional<int64_t> replayed;
   std::optional<runtime::AttemptView> attempt;
 };
 
@@ -44,6 +47,8 @@ class RunningJob {
   RunningJob(plan::Plan plan, const connect::Registry& registry, runtime::JobOptions options,
              runtime::RestartOptions restart, env::Env env, obs::EventSink* events);
 
+  /// How far a process before this one had read; before `run`.
+  void had_reached(Progress progress) { reached_ = std::move(progress); }
   JobEnd run(const runtime::RestoreChoice& choice);
   /// Savepoint, or stop with one. The answer comes from the job's thread; an error if no attempt runs.
   void savepoint(bool stop, bool drain, runtime::SavepointAnswer answer);
@@ -56,6 +61,7 @@ class RunningJob {
  private:
   /// One attempt, to its end. True: it finished.
   Result<bool> attempt(const runtime::RestoreChoice& choice, bool& started);
+  void note_start(const runtime::JobAttempt& attempt);
   void note_failure(const Status& error, Duration wait);
 
   plan::Plan plan_;
@@ -75,6 +81,8 @@ class RunningJob {
   int restarts_ = 0;
   std::string last_error_;
   std::optional<WallTime> waits_until_;
+  Progress reached_;
+  std::optional<int64_t> replayed_;
 };
 
 }  // namespace strand::engine

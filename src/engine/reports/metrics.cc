@@ -153,6 +153,10 @@ std::string metrics_text(const JobView& view, const plan::Plan& plan, WallTime n
   out.sample({}, view.restarts);
   if (!view.attempt) return out.take();
   const Books books = make_books(view, plan);
+  if (view.replayed) {
+    out.family("replayed_records", "gauge", "Records that the present attempt read again, at least.");
+    out.sample({}, *view.replayed);
+  }
   out.family("memory_bytes", "gauge", "Bytes that the job's memory account holds.");
   out.sample({}, books.memory_bytes);
   out.family("blocked", "gauge", "1 for each reason why a task waits at this moment.");

@@ -78,6 +78,7 @@ TEST(StatusReport, ARestoreIsReported) {
   snapshot.taken = at("10:12:30");
   story.view.attempt->restore.snapshot = snapshot;
   story.view.attempt->restore.at = at("10:14:00");
+  story.view.replayed = 4;
   story.task(0).rows_before_watermark = 5;
   story.task(0).first_watermark = at("10:14:00.2");
   story.task(1).sink->flushed_keys = 3;
@@ -86,7 +87,7 @@ TEST(StatusReport, ARestoreIsReported) {
   story.task(1).sink->flush_millis = 40;
   const std::string text = restore_text(story.view, make_books(story.view, story.plan), story.now);
   EXPECT_EQ(text,
-            "  restored     checkpoint 36 of 10:12:30.0, at 10:14:00.0\n"
+            "  restored     checkpoint 36 of 10:12:30.0, at 10:14:00.0, reads at least 4 records again\n"
             "               clicks: 5 rows judged by the floor only; event time came back after 0.2 s\n"
             "               ad_metrics.fast: flush of 3 keys in 40 ms, 2 rewritten, 1 removed, 0 refused\n");
 }

@@ -89,6 +89,7 @@ void add_restore_json(const JobView& view, const Books& books, nlohmann::ordered
   out["epoch"] = report.snapshot->epoch.value;
   out["path"] = report.snapshot->path;
   out["at"] = format_utc(report.at.millis);
+  if (view.replayed) out["replayed_records"] = *view.replayed;
   int64_t by_floor = 0;
   for (const SourceBooks& source : books.sources) by_floor += source.rows_before_watermark;
   out["judged_by_floor_only"] = by_floor;
@@ -119,9 +120,12 @@ int64_t records_read(const Books& books) {
 std::string restore_text(const JobView& view, const Books& books, WallTime now) {
   const runtime::RestoreReport& report = view.attempt->restore;
   if (!report.snapshot) return "";
-  std::string out = "  restored     " + std::string(checkpoint::kind_name(report.snapshot->kind)) + " " +
-                    std::to_string(report.snapshot->epoch.value) + " of " +
-                    wall_text(report.snapshot->taken, now) + ", at " + wall_text(report.at, now) + "\n";
+  std::string out =
+      "  restored     " + std::string(checkpoint::kind_name(report.snapshot->kind)) + " " +
+      std::to_string(report.snapshot->epoch.value) + " of " + wall_text(report.snapshot->taken, now) +
+      ", at " + wall_text(report.at, now) +
+      (view.replayed ? ", reads at least " + plural(*view.replayed, "record", "records") + " again" : "") +
+      "\n";
   for (const SourceBooks& source : books.sources) {
     out += "               " + source.table + ": " + plural(source.rows_before_watermark, "row", "rows") +
            " judged by the floor only";
