@@ -31,6 +31,7 @@ struct SimulationOptions {
   double power_loss = 0.4;   // share of the crashes in which the machine loses power
   double env_fault = 0.001;  // chance of a fault at a call of the environment
   int env_faults_max = 5;
+  double arrivals = 0.02;        // chance in each step that a request under way arrives
   double slow_uploads = 0.15;  // share of the runs in which snapshots take seconds to write
   double store_fault = 0.01;   // chance of a fault at a call of the store
   int32_t parallelism = 1;
