@@ -139,9 +139,8 @@ struct ControlServer::Parts {
       waiting->path = std::move(path);
       waiting->changed.notify_all();
     });
-    const auto deadline = std::chrono::steady_clock::now() + kSavepointMax;
     std::unique_lock lock(waiting->mutex);
-    while (!waiting->answered && !ending && std::chrono::steady_clock::now() < deadline) {
+    for (auto waited = kAnswerSlice; !waiting->answered && !ending && waited < kSavepointMax; waited += kAnswerSlice) {
       waiting->changed.wait_for(lock, kAnswerSlice);
     }
     if (!waiting->answered) {

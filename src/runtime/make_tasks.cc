@@ -312,6 +312,10 @@ class TaskMaker {
       auto task = std::make_shared<SinkTask>(static_cast<int32_t>(tasks_.all.size()),
                                              write.table.name + "." + write.writer, graph_node.id,
                                              std::move(sink), std::move(start), stage.inputs[s], context_);
+      const auto* parts = parts_of(graph_node.id);
+      if (parts != nullptr && s == 0) {
+        for (const auto& part : *parts) task->restore_ledger(part.ledger);
+      }
       STRAND_OK(task->start());
       tasks_.sinks.push_back(task);
       tasks_.all.push_back(std::move(task));

@@ -18,6 +18,8 @@ class SinkTask final : public Task, public std::enable_shared_from_this<SinkTask
   SinkTask(int32_t id, std::string name, std::string operator_id, std::unique_ptr<flow::Sink> sink,
            flow::SinkStart start, std::vector<flow::Channel*> inputs, const AttemptContext& context);
 
+  /// What the books said at the restored barrier. Before start.
+  void restore_ledger(const obs::Ledger& ledger) { ledger_ += ledger; }
   Status start();
   Result<Step> step(WallTime now, Phase upto) override;
   void publish() override;
