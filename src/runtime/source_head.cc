@@ -1,5 +1,7 @@
 #include "runtime/source_head.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace strand::runtime {
@@ -21,6 +23,19 @@ time::ShardWatermarkOptions watermark_options(const SourceOptions& options) {
   out.idle_timeout = spec.idle_timeout;
   out.future_skew = options.future_skew;
   return out;
+}
+
+constexpr int64_t kFirstSecond = 978'307'200;   // 2001
+constexpr int64_t kLastSecond = 4'102'444'800;  // 2100
+
+/// The unit in which a number that was read as milliseconds would lie in this century, if that is another
+/// one.
+const char* other_unit(EventTime time) {
+  const auto within = [time](int64_t per_second) {
+    return time.millis >= kFirstSecond * per_second && time.millis < kLastSecond * per_second;
+  };
+  if (within(1)) return "seconds";
+  return within(1'000'000) ? "microseconds" : nullptr;
 }
 
 /// Event times of the rows that count, in milliseconds.
@@ -92,6 +107,7 @@ Status SourceHead::assign(const ShardState& shard, Chain& chain) {
   STRAND_OK(reader_->assign(shard));
   watermarks_.add(options_.table + "/" + shard.shard);
   shard_ended_.push_back(false);
+  warned_unit_.push_back(false);
   poll_again_ = WallTime{0};
   if (told_no_shards_) {
     told_no_shards_ = false;
@@ -200,6 +216,7 @@ Status SourceHead::divert_untimed(Batch& batch, size_t shard, WallTime now, Chai
 
 Status SourceHead::observe(const Batch& batch, size_t shard, WallTime now, Chain& chain) {
   read_times(batch, options_.scan.watermark->time_column, times_);
+  warn_unit(shard, now);
   time::Events events{times_, {}};
   if (watermark_expression_ != nullptr) {
     STRAND_TRY(const auto marks, watermark_expression_->eval(batch, {now, EventTime::min()}));
@@ -215,6 +232,26 @@ Status SourceHead::observe(const Batch& batch, size_t shard, WallTime now, Chain
   if (future.rows > 0) warn_future(shard, future, now);
   if (options_.tick_interval.millis == 0) return tick(now, chain);
   return Status();
+}
+
+/// Once for each shard: the first of its event times that is one of this century in another unit.
+void SourceHead::warn_unit(size_t shard, WallTime now) {
+  if (warned_unit_[shard] || context_.events == nullptr) return;
+  const auto odd =
+      std::find_if(times_.begin(), times_.end(), [](EventTime time) { return other_unit(time) != nullptr; });
+  if (odd == times_.end()) return;
+  warned_unit_[shard] = true;
+  obs::Event event{
+      obs::Level::kWarn, static_cast<int>(ErrorCode::kWrongTimeUnit), "wrong_time_unit", now, {}};
+  event.with("shard", options_.table + "/" + reader_->state(shard).shard)
+      .with("record_before", reader_->state(shard).records)
+      .with("millis", odd->millis)
+      .with("read_as", format_utc(odd->millis))
+      .with("looks_like", other_unit(*odd))
+      .with("hint",
+            "the column must hold milliseconds since 1970 for TO_TIMESTAMP_LTZ(column, 3), seconds for "
+            "TO_TIMESTAMP_LTZ(column, 0)");
+  context_.events->on_event(std::move(event));
 }
 
 void SourceHead::warn_future(size_t shard, const time::FutureEvents& future, WallTime now) {

@@ -62,6 +62,7 @@ class SourceHead {
   Status on_rows(const flow::Polled& polled, WallTime now, Chain& chain);
   Status divert_untimed(columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);
   Status observe(const columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);
+  void warn_unit(size_t shard, WallTime now);
   void warn_future(size_t shard, const time::FutureEvents& future, WallTime now);
   Status report_changes(WallTime now);
 
@@ -77,6 +78,7 @@ class SourceHead {
   bool ended_ = false;
   bool told_no_shards_ = false;
   std::vector<bool> shard_ended_;
+  std::vector<bool> warned_unit_;  // by shard
   std::vector<EventTime> times_;
   std::vector<EventTime> marks_;
   int64_t future_events_ = 0;
