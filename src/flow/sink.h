@@ -54,7 +54,7 @@ struct SinkCounts {
   int64_t flushed_rewritten = 0;
   int64_t flush_millis = 0;
   bool flushing = false;  // the flush is not done yet
-  int64_t pending = 0;  // rows not yet acknowledged, or held back until their checkpoint completes
+  int64_t pending = 0;    // rows not yet acknowledged, or held back until their checkpoint completes
 };
 
 /// Lets rows leave the job exactly once.
@@ -69,10 +69,15 @@ class Sink {
  public:
   virtual ~Sink() = default;
 
+  /// Whether the store would take a job that starts so. Called on a sink of its own before anything is
+  /// recorded or claimed, so that a start that must be refused changes nothing; `start` decides. Changes
+  /// nothing and may block. An error that may pass (Reaction::kRetry, kRestart) counts as yes.
+  virtual Status check(const SinkStart&) { return Status(); }
   virtual Status start(const SinkStart& start) = 0;
   virtual Status held(const Batch& rows) = 0;
   virtual Status held_end() = 0;
-  /// `tag` is that of the first row; the following rows have the following sequence numbers. Requires !busy().
+  /// `tag` is that of the first row; the following rows have the following sequence numbers. Requires
+  /// !busy().
   virtual Status write(const Batch& rows, WriteTag tag) = 0;
   /// Asked before each element: true while a flush, or more unacknowledged rows than the sink buffers, must
   /// finish first. An error of the background work comes back here.

@@ -55,7 +55,8 @@ Status JobAttempt::choose(const RestoreChoice& choice) {
   STRAND_TRY(checkpoint::Manifest manifest, store_->load(path));
   if (!report_.snapshot) {
     report_.snapshot = checkpoint::SnapshotInfo{
-        path, manifest.epoch, manifest.generation, manifest.attempt, manifest.kind, manifest.taken, false, {}};
+        path, manifest.epoch, manifest.generation, manifest.attempt, manifest.kind, manifest.taken, false,
+        {}};
   }
   manifest_ = std::move(manifest);
   return check_fits();
@@ -91,8 +92,12 @@ Status JobAttempt::read_sections(Restored& restored) {
   for (const auto& [id, parts] : manifest_->operators) {
     for (const auto& part : parts) {
       for (const auto& ref : part.sections) {
-        STRAND_TRY(auto section, reader.read(ref));
-        restored.sections[id].push_back(std::move(section));
+        auto section = reader.read(ref);
+        if (!section.ok()) {
+          STRAND_OK(store_->verify(*manifest_, report_.snapshot->path));  // offers an older one
+          return section.status();
+        }
+        restored.sections[id].push_back(*std::move(section));
       }
     }
   }
@@ -101,9 +106,8 @@ Status JobAttempt::read_sections(Restored& restored) {
 
 Status JobAttempt::restore(const RestoreChoice& choice) {
   now_ = context_.env.clock->now();
-  STRAND_TRY(auto store,
-             checkpoint::Store::open(*context_.env.files, options_.checkpoint_dir,
-                                                options_.savepoint_dir, options_.job));
+  STRAND_TRY(auto store, checkpoint::Store::open(*context_.env.files, options_.checkpoint_dir,
+                                                 options_.savepoint_dir, options_.job));
   store_ = std::make_shared<checkpoint::Store>(std::move(store));
   context_.snapshot_dir = store_->files_dir();
   STRAND_OK(choose(choice));
@@ -123,6 +127,23 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
   const std::optional<Epoch> restored_epoch =
       manifest_ ? std::optional<Epoch>(manifest_->epoch) : std::optional<Epoch>();
   const Epoch highest = std::max(store_->highest_used(), restored_epoch.value_or(Epoch{0}));
+  Restored restored;
+  STRAND_OK(read_sections(restored));
+  STRAND_TRY(graph_, make_graph(plan_, options_.parallelism, registry_));
+  GraphOptions graph_options{options_.job,
+                             options_.parallelism,
+                             options_.max_parallelism,
+                             options_.tick_interval,
+                             options_.future_skew,
+                             options_.stream_time,
+                             options_.zone,
+                             generation,
+                             attempt,
+                             restored_epoch,
+                             {},
+                             options_.defences};
+  // What must be refused is refused here: nothing has been touched yet.
+  STRAND_OK(check_sinks(graph_, registry_, graph_options, context_));
   const AttemptRecord record{generation, attempt, restored_epoch, highest, true};
   // E2: before anything is claimed, flushed or written
   if (options_.defences.e2) STRAND_OK(store_->record_attempt(record));
@@ -131,21 +152,7 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
   report_.attempt = attempt;
   report_.at = now_;
 
-  Restored restored;
-  STRAND_OK(read_sections(restored));
-  STRAND_TRY(graph_, make_graph(plan_, options_.parallelism, registry_));
-  const GraphOptions graph_options{options_.job,
-                                   options_.parallelism,
-                                   options_.max_parallelism,
-                                   options_.tick_interval,
-                                   options_.future_skew,
-                                   options_.stream_time,
-                                   options_.zone,
-                                   generation,
-                                   attempt,
-                                   restored_epoch,
-                                   history_,
-                                   options_.defences};
+  graph_options.history = history_;
   STRAND_TRY(tasks_, make_tasks(graph_, registry_, graph_options, restored, context_));
   for (const auto& source : tasks_.sources) source_tasks_ += source.subtasks.size();
   coordinator_ = std::make_unique<checkpoint::Coordinator>(
@@ -303,7 +310,8 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
             return Status();
           },
           [&](const checkpoint::AnswerSavepoint& a) {
-            if (a.id == 0) return a.status;  // the last checkpoint at the end of input: without it nothing is committed
+            if (a.id == 0)
+              return a.status;  // the last checkpoint at the end of input: without it nothing is committed
             SavepointAnswer answer;
             {
               const std::lock_guard lock(asked_mutex_);

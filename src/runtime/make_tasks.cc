@@ -42,6 +42,17 @@ class TaskMaker {
     return std::move(tasks_);
   }
 
+  Status check_sinks() const {
+    for (const GraphNode& graph_node : graph_.nodes) {
+      const auto* write = std::get_if<SinkWrite>(&graph_node.node->detail);
+      if (write == nullptr) continue;
+      STRAND_TRY(const auto sink, make_sink(*write));
+      Status answer = sink->check(sink_start(0, graph_node.parallelism));
+      if (!answer.ok() && answer.reaction() == Reaction::kFailJob) return answer;
+    }
+    return Status();
+  }
+
  private:
   struct Stage {
     std::vector<size_t> nodes;
@@ -287,26 +298,9 @@ class TaskMaker {
   Status make_sinks(Stage& stage) {
     const GraphNode& graph_node = node(stage.nodes[0]);
     const auto& write = std::get<SinkWrite>(graph_node.node->detail);
-    STRAND_TRY(const connect::Connector* connector, registry_.find(write.table.options, true));
-    connect::TableContext context = table_context(write.table);
-    std::vector<columnar::Field> fields;
-    for (const std::string& name : write.columns)
-      fields.push_back((*write.table.schema)[*write.table.schema->find(name)]);
-    context.schema = std::make_shared<columnar::Schema>(std::move(fields));
-    context.writer = write.writer;
-    context.closed_rows = write.closed_rows;
-    context.provisional = write.provisional;
     for (size_t s = 0; s < stage.chains.size(); ++s) {
-      STRAND_TRY(auto sink, connector->sink(context));
-      flow::SinkStart start;
-      start.job = options_.job;
-      start.subtask = static_cast<int32_t>(s);
-      start.parallelism = stage.parallelism;
-      start.max_parallelism = options_.max_parallelism;
-      start.generation = options_.generation;
-      start.attempt = options_.attempt;
-      start.restored = options_.restored;
-      start.history = options_.history;
+      STRAND_TRY(auto sink, make_sink(write));
+      flow::SinkStart start = sink_start(static_cast<int32_t>(s), stage.parallelism);
       const auto sections = restored_.sections.find(graph_node.id);
       if (sections != restored_.sections.end()) start.state = sections->second;
       auto task = std::make_shared<SinkTask>(static_cast<int32_t>(tasks_.all.size()),
@@ -324,6 +318,32 @@ class TaskMaker {
     return Status();
   }
 
+  Result<std::unique_ptr<flow::Sink>> make_sink(const SinkWrite& write) const {
+    STRAND_TRY(const connect::Connector* connector, registry_.find(write.table.options, true));
+    connect::TableContext context = table_context(write.table);
+    std::vector<columnar::Field> fields;
+    for (const std::string& name : write.columns)
+      fields.push_back((*write.table.schema)[*write.table.schema->find(name)]);
+    context.schema = std::make_shared<columnar::Schema>(std::move(fields));
+    context.writer = write.writer;
+    context.closed_rows = write.closed_rows;
+    context.provisional = write.provisional;
+    return connector->sink(context);
+  }
+
+  flow::SinkStart sink_start(int32_t subtask, int32_t parallelism) const {
+    flow::SinkStart start;
+    start.job = options_.job;
+    start.subtask = subtask;
+    start.parallelism = parallelism;
+    start.max_parallelism = options_.max_parallelism;
+    start.generation = options_.generation;
+    start.attempt = options_.attempt;
+    start.restored = options_.restored;
+    start.history = options_.history;
+    return start;
+  }
+
   const Graph& graph_;
   const connect::Registry& registry_;
   const GraphOptions& options_;
@@ -335,6 +355,12 @@ class TaskMaker {
 };
 
 }  // namespace
+
+Status check_sinks(const Graph& graph, const connect::Registry& registry, const GraphOptions& options,
+                   const AttemptContext& context) {
+  const Restored nothing;
+  return TaskMaker(graph, registry, options, nothing, context).check_sinks();
+}
 
 Result<Tasks> make_tasks(const Graph& graph, const connect::Registry& registry, const GraphOptions& options,
                          const Restored& restored, const AttemptContext& context) {

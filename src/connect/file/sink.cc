@@ -66,13 +66,18 @@ FileSink::FileSink(const TableContext& table, FileOptions options,
       encoder_(std::move(encoder)),
       memory_(table.memory) {}
 
+SinkFolder FileSink::folder_of(const flow::SinkStart& start) const {
+  FolderOwner owner{start.job, table_, writer_, start.generation, start.attempt};
+  return SinkFolder(*env_.files, options_.path, options_.format, std::move(owner));
+}
+
+Status FileSink::check(const flow::SinkStart& start) { return folder_of(start).check(start.restored); }
+
 Status FileSink::start(const flow::SinkStart& start) {
   subtask_ = start.subtask;
   generation_ = start.generation;
   lane_ = hash64(options_.path, hash64(start.job));
-  FolderOwner owner{start.job, table_, writer_, start.generation, start.attempt};
-  shared_ =
-      std::make_shared<Shared>(SinkFolder(*env_.files, options_.path, options_.format, std::move(owner)));
+  shared_ = std::make_shared<Shared>(folder_of(start));
   std::vector<SealedEpoch> sealed;
   for (const state::Section& section : start.state) {
     if (section.ref.name != kSection) continue;

@@ -24,6 +24,7 @@ namespace strand::connect::file {
 class FileSink final : public flow::Sink {
  public:
   FileSink(const TableContext& table, FileOptions options, std::unique_ptr<codec::RecordEncoder> encoder);
+  Status check(const flow::SinkStart& start) override;
   Status start(const flow::SinkStart& start) override;
   Status held(const flow::Batch&) override { return Status(); }
   Status held_end() override { return Status(); }
@@ -39,6 +40,7 @@ class FileSink final : public flow::Sink {
 
  private:
   struct Shared;
+  SinkFolder folder_of(const flow::SinkStart& start) const;
   void forget_committed();
   void submit(std::vector<SealedEpoch> sealed);
   int64_t held_bytes() const;

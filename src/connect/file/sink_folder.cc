@@ -236,6 +236,13 @@ Status SinkFolder::make_durable_dirs() {
   return Status();
 }
 
+Status SinkFolder::check(std::optional<Epoch> restored) {
+  STRAND_OK(check_owner(/*claiming=*/true));
+  const auto markers = read_markers();
+  if (markers.ok()) return check_not_ahead(*markers, restored);
+  return markers.status().code() == ErrorCode::kFileNotFound ? Status() : markers.status();
+}
+
 Status SinkFolder::recover(std::optional<Epoch> restored, const std::vector<SealedEpoch>& sealed) {
   STRAND_OK(make_durable_dirs());
   STRAND_TRY(const auto held, lock());

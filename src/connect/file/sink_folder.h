@@ -56,6 +56,10 @@ class SinkFolder {
   /// folder has commits that `restored` does not know); the folder is then as it was.
   Status recover(std::optional<Epoch> restored, const std::vector<SealedEpoch>& sealed);
 
+  /// Whether `recover` would claim the folder, as far as can be seen without changing anything: kWriterTaken,
+  /// kFenced, kSinkAhead.
+  Status check(std::optional<Epoch> restored);
+
   /// Commits epochs of one subtask, oldest first; those that are committed already are left alone (X1m).
   /// kFenced.
   Status commit(const std::vector<SealedEpoch>& sealed);

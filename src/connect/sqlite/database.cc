@@ -52,7 +52,8 @@ std::string_view Statement::text(int at) const {
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode mode, Duration busy_timeout) {
   sqlite3* handle = nullptr;
-  const int access = mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  const int write = SQLITE_OPEN_READWRITE | (mode == Mode::kWrite ? SQLITE_OPEN_CREATE : 0);
+  const int access = mode == Mode::kRead ? SQLITE_OPEN_READONLY : write;
   const int flags = access | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
   std::unique_ptr<Database> database(new Database(path, handle));
@@ -67,7 +68,7 @@ Status Database::configure(Mode mode, Duration busy_timeout) {
   if (mode == Mode::kRead) return Status();
   // A file that may not be written is opened for reading without a word.
   if (sqlite3_db_readonly(handle(), "main") == 1) return error(SQLITE_READONLY);
-  return execute(kWriteSettings);
+  return mode == Mode::kLook ? Status() : execute(kWriteSettings);
 }
 
 Status Database::execute(const std::string& sql) {

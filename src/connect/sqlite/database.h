@@ -60,9 +60,10 @@ class Statement {
 /// than the busy timeout), kDiskFull, kFileNotFound, kIo, kSinkSchema. One thread at a time.
 class Database {
  public:
-  enum class Mode : uint8_t { kRead, kWrite };
+  enum class Mode : uint8_t { kRead, kLook, kWrite };
   /// kWrite creates the file if it is not there and makes commits survive a power loss (WAL, synchronous =
-  /// FULL). `path` may be a `file:` URI.
+  /// FULL). kLook is for questions about what a writer would meet: it refuses a file that cannot be written
+  /// and creates or sets nothing. `path` may be a `file:` URI.
   static Result<std::unique_ptr<Database>> open(const std::string& path, Mode mode, Duration busy_timeout);
 
   const std::string& path() const { return path_; }

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "connect/sqlite/flush_sql.h"
+#include "connect/sqlite/schema.h"
 #include "connect/sqlite/values.h"
 #include "connect/table/history.h"
 
@@ -38,6 +39,7 @@ class FlushStore final : public table::TableStore {
  public:
   explicit FlushStore(SqliteOptions options) : options_(std::move(options)) {}
 
+  Status check(const WriterSpec& spec) override { return check_schema(options_.path, spec, /*tagged=*/true); }
   Status open(const WriterSpec& spec) override;
   Status claim(const WriterClaim& claim) override;
   Result<std::vector<Answer>> apply(const std::vector<Request>& requests) override;

@@ -194,17 +194,35 @@ std::string joined(const std::vector<std::string>& parts, const std::string& sep
   return text;
 }
 
-Status prepare_schema(Database& database, const WriterSpec& spec, bool tagged) {
+namespace {
+
+/// Inside a transaction of the caller's.
+Status make_schema(Database& database, const WriterSpec& spec, bool tagged) {
   STRAND_OK(check_types(database, spec));
   const WriterNames names(spec);
-  STRAND_TRY(Transaction transaction, Transaction::begin(database));
   STRAND_OK(database.execute(kOwnTables));
   STRAND_TRY(const auto columns, columns_of(database, spec.table));
   STRAND_OK(columns.empty() ? create_table(database, spec, names)
                             : fit_columns(database, spec, names, columns));
   if (tagged) STRAND_OK(add_tag(database, spec, names));
-  STRAND_OK(take_name(database, spec));
+  return take_name(database, spec);
+}
+
+}  // namespace
+
+Status prepare_schema(Database& database, const WriterSpec& spec, bool tagged) {
+  STRAND_TRY(Transaction transaction, Transaction::begin(database));
+  STRAND_OK(make_schema(database, spec, tagged));
   return transaction.commit();
+}
+
+Status check_schema(const std::string& path, const WriterSpec& spec, bool tagged) {
+  auto database = Database::open(path, Database::Mode::kLook, Duration{0});
+  if (!database.ok()) {
+    return database.status().code() == ErrorCode::kFileNotFound ? Status() : std::move(database).status();
+  }
+  STRAND_TRY(const Transaction undone, Transaction::begin(**database));
+  return make_schema(**database, spec, tagged);
 }
 
 Result<std::vector<std::string>> table_columns(Database& database, const std::string& table) {

@@ -32,6 +32,9 @@ std::string joined(const std::vector<std::string>& parts, const std::string& sep
 /// kWriterTaken.
 Status prepare_schema(Database& database, const table::WriterSpec& spec, bool tagged);
 
+/// Whether `prepare_schema` would succeed on the file, which may not be there yet. Changes nothing.
+Status check_schema(const std::string& path, const table::WriterSpec& spec, bool tagged);
+
 /// Quoted names of all columns of a table, in its order; empty if there is no such table.
 Result<std::vector<std::string>> table_columns(Database& database, const std::string& table);
 

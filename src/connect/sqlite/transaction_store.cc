@@ -24,6 +24,7 @@ class SqliteTransactions final : public table::TransactionStore {
  public:
   explicit SqliteTransactions(SqliteOptions options) : options_(std::move(options)) {}
 
+  Result<std::vector<Marker>> check(const WriterSpec& spec) override;
   Status open(const WriterSpec& spec) override;
   Status claim(Generation generation, Attempt attempt) override;
   Result<std::vector<Marker>> markers() override;
@@ -44,6 +45,19 @@ class SqliteTransactions final : public table::TransactionStore {
   std::unique_ptr<Database> database_;
   Statement put_, delete_row_, clear_row_, get_marker_, set_marker_;
 };
+
+Result<std::vector<Marker>> SqliteTransactions::check(const WriterSpec& spec) {
+  STRAND_OK(check_schema(options_.path, spec, /*tagged=*/false));
+  auto database = Database::open(options_.path, Database::Mode::kLook, Duration{0});
+  if (!database.ok() && database.status().code() == ErrorCode::kFileNotFound) return std::vector<Marker>{};
+  STRAND_TRY(database_, std::move(database));
+  spec_ = spec;
+  sink_ = spec.table + "." + spec.writer;
+  STRAND_TRY(Statement known,
+             database_->prepare("SELECT 1 FROM sqlite_schema WHERE name = 'strandline_markers'"));
+  STRAND_TRY(const bool has_markers, database_->step(known));
+  return has_markers ? markers() : std::vector<Marker>{};
+}
 
 Status SqliteTransactions::open(const WriterSpec& spec) {
   spec_ = spec;

@@ -25,6 +25,8 @@ class FlushSink final : public flow::Sink {
     if (lane_ != nullptr) lane_->abandon();
   }
 
+  Status check(const flow::SinkStart&) override { return work_->check(); }
+
   Status start(const flow::SinkStart& start) override {
     STRAND_CHECK(lane_ == nullptr);
     tag_ = {start.generation, start.attempt, start.restored.value_or(Epoch{0}), 0};

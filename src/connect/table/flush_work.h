@@ -20,6 +20,7 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
   FlushWork(WriterSpec spec, std::unique_ptr<TableStore> store, env::Env env, FlushOptions options);
 
   /// From the task.
+  Status check() { return store_->check(spec_); }
   void start(const flow::SinkStart& start, std::shared_ptr<Lane> lane);
   void hold(BatchPtr rows);
   void flush();

@@ -69,6 +69,8 @@ struct Listing {
 class TableStore {
  public:
   virtual ~TableStore() = default;
+  /// Whether `open` would take the writer, without changing anything. A store that cannot tell says yes.
+  virtual Status check(const WriterSpec&) { return Status(); }
   /// Creates the table, its bookkeeping columns and index if they are not there. kSinkSchema if a column has
   /// another type; kWriterTaken if another job holds the writer's name.
   virtual Status open(const WriterSpec& spec) = 0;

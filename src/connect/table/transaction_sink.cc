@@ -28,6 +28,8 @@ class TransactionSink final : public flow::Sink {
     if (lane_ != nullptr) lane_->abandon();
   }
 
+  Status check(const flow::SinkStart& start) override { return work_->check(start); }
+
   Status start(const flow::SinkStart& start) override {
     STRAND_CHECK(lane_ == nullptr);
     start_ = start;

@@ -34,6 +34,9 @@ enum class CommitOutcome : uint8_t {
 class TransactionStore {
  public:
   virtual ~TransactionStore() = default;
+  /// Whether `open` would take the writer, without changing anything, and the markers it would find. A store
+  /// that cannot tell says yes, and finds none.
+  virtual Result<std::vector<Marker>> check(const WriterSpec&) { return std::vector<Marker>{}; }
   /// Creates what is missing. kSinkSchema, kWriterTaken.
   virtual Status open(const WriterSpec& spec) = 0;
   /// X3c: raises the owner row (job, sink) -> (g, a), which every commit checks. kFenced if it is higher.

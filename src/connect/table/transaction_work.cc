@@ -55,7 +55,7 @@ Status TransactionWork::open() {
   if (rules_.x3c) STRAND_OK(store_->claim(start_.generation, start_.attempt));
   STRAND_TRY(std::vector<Marker> markers, store_->markers());
   if (!rules_.x3a) std::erase_if(markers, [&](const Marker& m) { return m.subtask >= start_.parallelism; });
-  if (rules_.x3) STRAND_OK(check_ahead(markers));
+  if (rules_.x3) STRAND_OK(check_ahead(markers, start_.restored));
   STRAND_OK(resend(markers));
   then([self = shared_from_this()] {
     const std::lock_guard lock(self->mutex_);
@@ -65,12 +65,17 @@ Status TransactionWork::open() {
   return Status();
 }
 
-Status TransactionWork::check_ahead(const std::vector<Marker>& markers) const {
-  const Epoch restored = start_.restored.value_or(Epoch{0});
+Status TransactionWork::check(const flow::SinkStart& start) {
+  STRAND_TRY(const std::vector<Marker> markers, store_->check(spec_));
+  return rules_.x3 ? check_ahead(markers, start.restored) : Status();
+}
+
+Status TransactionWork::check_ahead(const std::vector<Marker>& markers,
+                                    std::optional<Epoch> from_epoch) const {
+  const Epoch restored = from_epoch.value_or(Epoch{0});
   for (const Marker& marker : markers) {
     if (marker.epoch <= restored) continue;
-    const std::string from =
-        start_.restored ? "checkpoint " + std::to_string(restored.value) : "the beginning";
+    const std::string from = from_epoch ? "checkpoint " + std::to_string(restored.value) : "the beginning";
     return Status(ErrorCode::kSinkAhead, "table " + spec_.table + ": expected commits up to " + from +
                                              ", found rows of checkpoint " +
                                              std::to_string(marker.epoch.value) +

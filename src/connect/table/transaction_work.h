@@ -18,6 +18,8 @@ class TransactionWork : public std::enable_shared_from_this<TransactionWork> {
  public:
   TransactionWork(WriterSpec spec, std::unique_ptr<TransactionStore> store, const Rules& rules);
 
+  /// Whether the store would take a job that starts so.
+  Status check(const flow::SinkStart& start);
   /// Claims the sink, reads the markers, and sends what the checkpoint holds above them.
   void start(const flow::SinkStart& start, std::shared_ptr<Lane> lane);
   void commit(Commit commit);
@@ -30,7 +32,7 @@ class TransactionWork : public std::enable_shared_from_this<TransactionWork> {
 
  private:
   Status open();
-  Status check_ahead(const std::vector<Marker>& markers) const;
+  Status check_ahead(const std::vector<Marker>& markers, std::optional<Epoch> from_epoch) const;
   Status resend(const std::vector<Marker>& markers);
   void resend_above(Epoch marker, EpochRows rows);
   Status send(const Commit& commit);
