@@ -16,7 +16,7 @@ class Checks:
         else:
             self.failed += 1
             print(f"FAILED  {what}", flush=True)
-            for line in str(found).splitlines()[:40]:
+            for line in str(found).splitlines()[:12]:
                 print(f"        {line[:400]}", flush=True)
         return bool(ok)
 
