@@ -5,7 +5,7 @@ The clicks are written at a pace while the job runs, so every kill falls between
 kills come at random moments, the others as soon as the folder shows that a step of the protocol has begun. Which phase a
 kill hit is read from what it left behind, not from what it aimed at.
 
-    kill_test.py --binary build/release/bin/strandline --kills 28 --parallel-kills 12
+    kill_test.py --binary build/release/bin/strandline --kills 42 --parallel-kills 14
 """
 
 import argparse
@@ -264,18 +264,18 @@ def run(checks, binary, folder, kills, seed, parallelism):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="build/release/bin/strandline")
-    parser.add_argument("--kills", type=int, default=28, help="at parallelism 1")
-    parser.add_argument("--parallel-kills", type=int, help="at parallelism 2; half as many if not given")
+    parser.add_argument("--kills", type=int, default=42, help="in all")
+    parser.add_argument("--parallel-kills", type=int, help="how many of them at parallelism 2; a third if not given")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--keep", help="work in this folder and leave it there")
     arguments = parser.parse_args()
-    parallel_kills = arguments.kills // 2 if arguments.parallel_kills is None else arguments.parallel_kills
+    parallel_kills = arguments.kills // 3 if arguments.parallel_kills is None else arguments.parallel_kills
 
     folder = pathlib.Path(arguments.keep or tempfile.mkdtemp(prefix="strandline-kill-")).resolve()
     print(f"seed {arguments.seed}, folder {folder}", flush=True)
     checks = Checks()
     hits = collections.Counter()
-    for parallelism, kills in ((1, arguments.kills), (2, parallel_kills)):
+    for parallelism, kills in ((1, arguments.kills - parallel_kills), (2, parallel_kills)):
         if kills > 0:
             hits += run(checks, arguments.binary, folder / f"parallelism-{parallelism}", kills, arguments.seed, parallelism)
     print("phases hit: " + ", ".join(f"{phase} {hits[phase]}" for phase in PHASES))
