@@ -50,7 +50,7 @@ void bench_ids(int64_t live, int64_t rows, bool snapshots) {
     for (size_t i = 0; i < kBatch; ++i) {
       const int64_t n = row + static_cast<int64_t>(i);
       const auto of = static_cast<uint64_t>(n % 10 == 9 && n > 5001 ? n - 5001 : n);
-      texts[i] = state::id_key_text(mix64(of), mix64(~of), true);
+      texts[i] = state::uuid_text(mix64(of), mix64(~of));
       keys[i] = texts[i];
       groups[i] = static_cast<uint16_t>(mix64(of) >> 57);
       expiries[i] = EventTime{n + live};
@@ -143,7 +143,7 @@ void bench_dedup(int64_t live) {
   STRAND_CHECK(op.ok());
   bench_operator("dedup", **op, live, live, live, [](int64_t i, columnar::BatchBuilder& out) {
     const auto of = static_cast<uint64_t>(i % 10 == 9 && i > 5001 ? i - 5001 : i);
-    out.column(0).append_string(state::id_key_text(mix64(of), mix64(~of), true));
+    out.column(0).append_string(state::uuid_text(mix64(of), mix64(~of)));
     out.column(1).append(i);
     out.end_row();
     return EventTime{i};

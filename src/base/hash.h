@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,22 @@ uint64_t hash64(std::string_view bytes, uint64_t seed = 0);
 
 /// XXH3 128 bit as 32 hex digits: the content part of a state file's name.
 std::string content_hash(std::string_view bytes);
+
+/// The same hashes of bytes that come in pieces.
+class Hasher {
+ public:
+  Hasher();
+  ~Hasher();
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
+  void add(std::string_view bytes);
+  uint64_t hash64() const;
+  std::string content_hash() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// A bijective mix of 64 bits (splitmix64's finaliser).
 constexpr uint64_t mix64(uint64_t z) {

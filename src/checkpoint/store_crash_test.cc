@@ -122,8 +122,9 @@ class History {
     if (base_ && epoch.value % 3 != 0) {
       builder.add_existing(*base_);
     } else {
-      builder.add_own_file("base", 1,
-                           [epoch] { return Result<std::string>(std::to_string(epoch.value) + "!"); });
+      builder.add_own_file("base", 1, [epoch]() -> Result<state::SectionBytes> {
+        return state::SectionBytes(std::to_string(epoch.value) + "!");
+      });
     }
     builder.add("delta", 1, "delta of " + std::to_string(epoch.value));
     const auto sections = builder.write(sim_.files, store_->files_dir());

@@ -39,38 +39,42 @@ inline ShortKey short_key_of(std::string_view bytes) {
       length};
 }
 
-/// A key in 16 bytes and, if it is a longer text, the text.
-///   UUID      canonical lower-case text (8-4-4-4-12): its 16 bytes. One to one, so nothing is lost.
-///   short     up to 15 bytes, and NULL: see ShortKey.
-///   long      the first 8 bytes, and the rest where `text` points.
-/// The first kind may have any bytes; the others say which they are by the last one, and `uuid` tells both
-/// apart.
+/// A key of an id table. Canonical lower-case UUID text (8-4-4-4-12) is kept as its 16 bytes, which loses
+/// nothing because it is one to one; every other key, and NULL, as its bytes.
 struct IdKey {
-  static constexpr uint64_t kLongMark = ShortKey::kLongMark;
   static constexpr size_t kUuidText = 36;
 
   uint64_t a = 0;
   uint64_t b = 0;
   uint64_t hash = 0;      // where it lies in the table; not the engine's hash, not in files
-  std::string_view text;  // of a long key
+  std::string_view text;  // of a key that is no UUID; data() == nullptr is NULL
   bool uuid = false;
-
-  bool is_long() const { return !uuid && (b >> 56) == 0xFF; }
 };
-
-/// Of bytes; data() == nullptr is NULL.
-IdKey make_id_key(std::string_view bytes);
 
 /// Parses canonical lower-case UUID text of 36 bytes. False if it is anything else.
 bool parse_uuid(const char* text, uint64_t& a, uint64_t& b);
-/// The text of a key that is not long.
-std::string id_key_text(uint64_t a, uint64_t b, bool uuid);
+std::string uuid_text(uint64_t a, uint64_t b);
 
-inline uint64_t hash_id(uint64_t a, uint64_t b) {
+inline uint64_t hash_uuid(uint64_t a, uint64_t b) {
   __extension__ using u128 = unsigned __int128;
   const u128 product = static_cast<u128>(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD6E8FEB86659FD93ull);
   const uint64_t folded = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   return (folded ^ (folded >> 29)) * 0xBF58476D1CE4E5B9ull + a;
+}
+
+inline IdKey make_uuid_key(uint64_t a, uint64_t b) { return {a, b, hash_uuid(a, b), {}, true}; }
+
+/// Of bytes; data() == nullptr is NULL.
+inline IdKey make_id_key(std::string_view bytes) {
+  IdKey key;
+  if (bytes.size() == IdKey::kUuidText && parse_uuid(bytes.data(), key.a, key.b)) {
+    key.uuid = true;
+    key.hash = hash_uuid(key.a, key.b);
+  } else {
+    key.text = bytes;
+    key.hash = hash64(bytes);
+  }
+  return key;
 }
 
 /// Expiry and key group in 64 bits: 49 bits of milliseconds around 1970, which hold the years -6900 to 10800,

@@ -1,119 +1,79 @@
 #include "state/id_log.h"
 
-#include <cstring>
-
-#include "base/bytes.h"
+#include <algorithm>
 
 namespace strand::state {
 
 namespace {
-constexpr uint32_t kNullLength = 0xFFFFFFFF;
-constexpr size_t kKeptChunks = 1024;  // memory kept for the next log: 192 MiB at most
+constexpr size_t kHeadBytes = 10;
+constexpr size_t kLongHeadBytes = 14;
 }  // namespace
 
-std::unique_ptr<char[]> IdLogMemory::take() {
-  const std::lock_guard lock(mutex_);
-  if (free_.empty()) return std::make_unique_for_overwrite<char[]>(kChunkBytes);
-  auto chunk = std::move(free_.back());
-  free_.pop_back();
-  return chunk;
+std::string_view IdEntry::text(const char* entry) {
+  const auto length = load<uint16_t>(entry + 8);
+  if (length == kNullLength) return {};
+  if (length != kLongLength) return {entry + kHeadBytes, length};
+  return {entry + kLongHeadBytes, load<uint32_t>(entry + kHeadBytes)};
 }
 
-void IdLogMemory::give(std::unique_ptr<char[]> chunk) {
-  const std::lock_guard lock(mutex_);
-  if (free_.size() < kKeptChunks) free_.push_back(std::move(chunk));
+size_t IdEntry::text_bytes(std::string_view text) {
+  return (text.size() < kLongLength ? kHeadBytes : kLongHeadBytes) + text.size();
 }
 
-IdLog::~IdLog() {
-  for (auto& chunk : chunks_) memory_->give(std::move(chunk));
+void IdEntry::write_text(char* to, std::string_view text, uint64_t meta) {
+  const bool is_long = text.size() >= kLongLength;
+  const uint16_t length = text.data() == nullptr ? kNullLength
+                          : is_long              ? kLongLength
+                                                 : static_cast<uint16_t>(text.size());
+  const auto size = static_cast<uint32_t>(text.size());
+  const size_t bytes = text_bytes(text);
+  std::memset(to + bytes, 0, padded(bytes) - bytes);
+  std::memcpy(to, &meta, sizeof meta);
+  std::memcpy(to + 8, &length, sizeof length);
+  if (is_long) std::memcpy(to + kHeadBytes, &size, sizeof size);
+  if (!text.empty()) std::memcpy(to + bytes - text.size(), text.data(), text.size());
 }
 
-void IdLog::append(const IdKey& key, uint64_t meta) {
-  latest_ = std::max(latest_, meta >> 15);
-  if (key.uuid) {
-    const size_t at = static_cast<size_t>(uuids_) % kPerChunk;
-    if (at == 0) chunks_.push_back(memory_->take());
-    char* out = chunks_.back().get() + at * kEntryBytes;
-    std::memcpy(out, &key.a, 8);
-    std::memcpy(out + 8, &key.b, 8);
-    std::memcpy(out + 16, &meta, 8);
-    ++uuids_;
-    return;
-  }
-  ++others_;
-  const bool null = !key.is_long() && (key.b >> 56) == 0xFE;
-  const std::string inlined = key.is_long() || null ? "" : id_key_text(key.a, key.b, false);
-  const std::string_view text = key.is_long() ? key.text : std::string_view(inlined);
-  const uint32_t length = null ? kNullLength : static_cast<uint32_t>(text.size());
-  char head[12];
-  std::memcpy(head, &meta, 8);
-  std::memcpy(head + 8, &length, 4);
-  texts_.append(head, sizeof head);
-  texts_ += text;
+uint32_t IdLog::append_text(std::string_view text, uint64_t meta) {
+  const IdChain::Place place = texts_.append(IdEntry::padded(IdEntry::text_bytes(text)), meta);
+  IdEntry::write_text(place.memory, text, meta);
+  return place.ref | kTextBit;
 }
 
-int64_t IdLog::bytes() const {
-  return static_cast<int64_t>(chunks_.size() * IdLogMemory::kChunkBytes + texts_.capacity());
+void IdLog::extend(uint32_t ref, uint64_t meta) {
+  std::memcpy(at(ref), &meta, sizeof meta);
+  IdPage& page = (ref & kTextBit) == 0 ? uuids_.page_of(ref) : texts_.page_of(ref & ~kTextBit);
+  page.latest = std::max(page.latest, meta >> 15);
 }
 
-void IdLog::copy_uuids(std::string& out) const {
-  auto left = static_cast<size_t>(uuids_);
-  for (const auto& chunk : chunks_) {
-    const size_t here = std::min(left, kPerChunk);
-    out.append(chunk.get(), here * kEntryBytes);
-    left -= here;
-  }
+IdMark IdLog::end() const {
+  return {appended_, uuids_.end_number(), texts_.end_number(), uuids_.end_offset(), texts_.end_offset()};
 }
 
-std::string encode_ids(const std::vector<std::shared_ptr<const IdLog>>& logs) {
-  uint64_t uuids = 0;
-  uint64_t others = 0;
-  size_t bytes = 24;
-  EventTime latest = EventTime::min();
-  for (const auto& log : logs) {
-    uuids += static_cast<uint64_t>(log->uuids());
-    others += static_cast<uint64_t>(log->others());
-    bytes += static_cast<size_t>(log->bytes());
-    latest = std::max(latest, log->latest());
-  }
-  ByteWriter head;
-  head.put(latest.millis);
-  head.put(uuids);
-  head.put(others);
-  std::string out;
-  out.reserve(bytes);
-  out = head.take();
-  for (const auto& log : logs) log->copy_uuids(out);
-  for (const auto& log : logs) log->copy_others(out);
-  return out;
-}
-
-Result<IdSectionHead> decode_ids(std::string_view bytes,
-                                 const std::function<void(const IdKey&, uint64_t)>& f) {
-  ByteReader in(bytes);
-  IdSectionHead head;
-  STRAND_TRY(head.latest.millis, in.get<int64_t>());
-  STRAND_TRY(head.uuids, in.get<uint64_t>());
-  STRAND_TRY(head.others, in.get<uint64_t>());
-  for (uint64_t i = 0; i < head.uuids; ++i) {
-    IdKey key;
-    key.uuid = true;
-    STRAND_TRY(key.a, in.get<uint64_t>());
-    STRAND_TRY(key.b, in.get<uint64_t>());
-    STRAND_TRY(const uint64_t meta, in.get<uint64_t>());
-    key.hash = hash_id(key.a, key.b);
-    f(key, meta);
-  }
-  for (uint64_t i = 0; i < head.others; ++i) {
-    STRAND_TRY(const uint64_t meta, in.get<uint64_t>());
-    STRAND_TRY(const uint32_t length, in.get<uint32_t>());
-    std::string_view text;
-    if (length != kNullLength) {
-      STRAND_TRY(text, in.get_raw(length));
+IdPart IdLog::since(const IdMark& mark) const {
+  IdPart part;
+  uint64_t latest = 0;
+  const auto collect = [&](const IdChain& chain, uint64_t number, size_t offset,
+                           std::vector<std::string_view>& out) {
+    std::vector<std::string_view> whole;
+    std::vector<std::string_view> rest;
+    for (auto id = chain.order().rbegin(); id != chain.order().rend(); ++id) {
+      const std::shared_ptr<IdPage>& page = chain.page(*id);
+      if (page->number < number) break;
+      const size_t from = page->number == number ? offset : 0;
+      if (page->used == from) continue;
+      const bool full = from == 0 && page->used == IdPagePool::kPageBytes;
+      (full ? whole : rest).emplace_back(page->memory + from, page->used - from);
+      part.owners.push_back(page);
+      latest = std::max(latest, page->latest);
     }
-    f(make_id_key(text), meta);
-  }
-  return head;
+    out = std::move(whole);
+    out.insert(out.end(), rest.begin(), rest.end());
+  };
+  collect(uuids_, mark.uuid_page, mark.uuid_offset, part.uuids);
+  collect(texts_, mark.text_page, mark.text_offset, part.texts);
+  if (!part.empty()) part.latest = IdMeta::expiry(latest << 15);
+  return part;
 }
 
 }  // namespace strand::state

@@ -1,76 +1,116 @@
-// Keys that were new, in the order in which they came: what an incremental snapshot consists of.
+// The keys of an id table in the order in which they came: its memory, and what an incremental snapshot
+// consists of.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
-#include "base/status.h"
 #include "state/id_key.h"
+#include "state/id_pages.h"
+#include "state/snapshot.h"
 
 namespace strand::state {
 
-/// Memory of logs, recycled. Thread-safe: a log may end on the executor.
-class IdLogMemory {
- public:
-  static constexpr size_t kChunkBytes = size_t{192} << 10;
-  std::unique_ptr<char[]> take();
-  void give(std::unique_ptr<char[]> chunk);
+/// Entries lie on pages in the form in which files hold them:
+///   UUID   meta (u64), 16 bytes
+///   other  meta (u64), length (u16; kNullLength, or kLongLength and a u32), bytes, zeros up to a multiple of
+///   4
+/// Each kind has pages of its own. Belongs to one table.
+struct IdEntry {
+  static constexpr size_t kUuidBytes = 24;
+  static constexpr size_t kTextUnit = 4;
+  static constexpr uint16_t kNullLength = 0xFFFF;
+  static constexpr uint16_t kLongLength = 0xFFFE;
 
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<char[]>> free_;
+  static uint64_t meta(const char* entry) { return load<uint64_t>(entry); }
+  static IdKey uuid(const char* entry) {
+    return make_uuid_key(load<uint64_t>(entry + 8), load<uint64_t>(entry + 16));
+  }
+  static bool is_uuid(const char* entry, const IdKey& key) {
+    return load<uint64_t>(entry + 8) == key.a && load<uint64_t>(entry + 16) == key.b;
+  }
+  /// Of an entry that is not a UUID; data() == nullptr is NULL.
+  static std::string_view text(const char* entry);
+  static size_t text_bytes(std::string_view text);
+  static size_t padded(size_t bytes) { return (bytes + kTextUnit - 1) / kTextUnit * kTextUnit; }
+  static void write_text(char* to, std::string_view text, uint64_t meta);
+
+  template <class T>
+  static T load(const char* p) {
+    T value;
+    std::memcpy(&value, p, sizeof value);
+    return value;
+  }
 };
 
-/// Keys with expiry and key group. Filled by one thread; immutable once it is shared.
+/// A place in a log: what was appended before it, and what after.
+struct IdMark {
+  uint64_t appended = 0;
+  uint64_t uuid_page = 0;
+  uint64_t text_page = 0;
+  size_t uuid_offset = 0;
+  size_t text_offset = 0;
+};
+
+/// What was appended since a mark, without copying it.
+struct IdPart {
+  std::vector<std::shared_ptr<const IdPage>> owners;
+  std::vector<std::string_view> uuids;  // whole pages first: files take them without a copy
+  std::vector<std::string_view> texts;
+  EventTime latest = EventTime::min();  // of the expiries, or later
+  bool empty() const { return owners.empty(); }
+};
+
 class IdLog {
  public:
-  explicit IdLog(std::shared_ptr<IdLogMemory> memory) : memory_(std::move(memory)) {}
-  ~IdLog();
-  IdLog(const IdLog&) = delete;
-  IdLog& operator=(const IdLog&) = delete;
+  static constexpr uint32_t kTextBit = uint32_t{1} << 31;
+  static constexpr uint32_t kUuidPlaceBits = 13;
+  static constexpr uint32_t kTextPlaceBits = 16;
+  static_assert(IdPagePool::kPageBytes / IdEntry::kUuidBytes <= 1u << kUuidPlaceBits);
+  static_assert(IdPagePool::kPageBytes / IdEntry::kTextUnit <= 1u << kTextPlaceBits);
 
-  void append(const IdKey& key, uint64_t meta);
-  int64_t size() const { return uuids_ + others_; }
-  int64_t bytes() const;
-  /// The latest expiry of all keys; min() if there is none.
-  EventTime latest() const { return size() == 0 ? EventTime::min() : IdMeta::expiry(latest_ << 15); }
+  /// Returns a reference that stays until the page is dropped.
+  uint32_t append(const IdKey& key, uint64_t meta) {
+    ++appended_;
+    if (!key.uuid) return append_text(key.text, meta);
+    const IdChain::Place place = uuids_.append(IdEntry::kUuidBytes, meta);
+    std::memcpy(place.memory, &meta, 8);
+    std::memcpy(place.memory + 8, &key.a, 8);
+    std::memcpy(place.memory + 16, &key.b, 8);
+    return place.ref;
+  }
+  /// nullptr if the page has been dropped.
+  char* at(uint32_t ref) const { return (ref & kTextBit) == 0 ? uuids_.at(ref) : texts_.at(ref & ~kTextBit); }
+  /// Whether the entry is there and has this key.
+  bool has(uint32_t ref, const char* entry, const IdKey& key) const {
+    if (entry == nullptr || key.uuid != ((ref & kTextBit) == 0)) return false;
+    if (key.uuid) return IdEntry::is_uuid(entry, key);
+    const std::string_view text = IdEntry::text(entry);
+    return text == key.text && (text.data() == nullptr) == (key.text.data() == nullptr);
+  }
+  /// A later expiry. Only before a snapshot refers to the entry.
+  void extend(uint32_t ref, uint64_t meta);
 
-  int64_t uuids() const { return uuids_; }
-  int64_t others() const { return others_; }
-  /// Appends the 24 bytes of each UUID, and the texts in the form of a section.
-  void copy_uuids(std::string& out) const;
-  void copy_others(std::string& out) const { out += texts_; }
+  IdMark end() const;
+  IdPart since(const IdMark& mark) const;
+
+  IdChain& uuids() { return uuids_; }
+  IdChain& texts() { return texts_; }
+  int64_t bytes() const {
+    return static_cast<int64_t>(pool_->bytes() + uuids_.own_bytes() + texts_.own_bytes());
+  }
 
  private:
-  static constexpr size_t kEntryBytes = 24;
-  static constexpr size_t kPerChunk = IdLogMemory::kChunkBytes / kEntryBytes;
+  uint32_t append_text(std::string_view text, uint64_t meta);
 
-  std::shared_ptr<IdLogMemory> memory_;
-  std::vector<std::unique_ptr<char[]>> chunks_;
-  std::string texts_;
-  int64_t uuids_ = 0;
-  int64_t others_ = 0;
-  uint64_t latest_ = 0;
+  std::shared_ptr<IdPagePool> pool_ = std::make_shared<IdPagePool>();
+  IdChain uuids_{pool_, kUuidPlaceBits, IdEntry::kUuidBytes};
+  IdChain texts_{pool_, kTextPlaceBits, IdEntry::kTextUnit};
+  uint64_t appended_ = 0;
 };
-
-/// Format 1 of a section: latest expiry (i64), UUIDs (u64), others (u64); per UUID its 16 bytes and meta
-/// (u64); per other key meta (u64), length (u32, all ones for NULL), bytes.
-inline constexpr int32_t kIdSectionVersion = 1;
-std::string encode_ids(const std::vector<std::shared_ptr<const IdLog>>& logs);
-
-struct IdSectionHead {
-  EventTime latest;
-  uint64_t uuids = 0;
-  uint64_t others = 0;
-};
-/// Calls f(key, meta) for each key of a section. Error: kCheckpointUnreadable.
-Result<IdSectionHead> decode_ids(std::string_view bytes,
-                                 const std::function<void(const IdKey&, uint64_t)>& f);
 
 }  // namespace strand::state

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "state/id_section.h"
+
 namespace strand::state {
 
 namespace {
 
-constexpr int64_t kLogMin = 1 << 20;                 // ids that may always be logged
 constexpr uint64_t kMergedMax = uint64_t{64} << 20;  // bytes that are merged at once
 constexpr size_t kAttemptsMax = 16;                  // snapshots that may still be told as written
 constexpr size_t kRestoreGroup = 64;
@@ -45,25 +46,8 @@ class Restorer {
 }  // namespace
 
 void IdStore::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh) {
-  table_.insert(batch, judge, whole_ ? nullptr : log_.get(), fresh);
-  if (!whole_ && logged() > std::max(kLogMin, table_.size())) {
-    whole_ = true;
-    unwritten_.clear();
-    start_log();
-  }
+  table_.insert(batch, judge, fresh);
   memory_.set(memory_bytes());
-}
-
-int64_t IdStore::logged() const {
-  int64_t n = log_->size();
-  for (const Unwritten& u : unwritten_) n += u.log->size();
-  return n;
-}
-
-int64_t IdStore::memory_bytes() const {
-  int64_t bytes = table_.memory_bytes() + log_->bytes();
-  for (const Unwritten& u : unwritten_) bytes += u.log->bytes();
-  return bytes;
 }
 
 Status IdStore::restore(const std::vector<Section>& sections, EventTime lowest) {
@@ -74,44 +58,29 @@ Status IdStore::restore(const std::vector<Section>& sections, EventTime lowest) 
       return d.ref.file == section.ref.file && d.ref.offset == section.ref.offset;
     });
     if (known != durable_.end()) continue;
-    STRAND_TRY(const IdSectionHead head, decode_ids(section.bytes(), [&](const IdKey& key, uint64_t meta) {
-                 if (groups_.contains(IdMeta::group(meta)) && !IdMeta::expired(meta, lowest))
-                   restorer.add(key, meta);
-               }));
+    const auto add = [&](const IdKey& key, uint64_t meta, std::string_view) {
+      const bool mine = groups_.contains(IdMeta::group(meta));
+      if (mine && !IdMeta::expired(meta, lowest)) restorer.add(key, meta);
+    };
+    STRAND_TRY(const IdSectionTail tail, decode_ids(section.bytes(), add));
     restorer.flush();
-    durable_.push_back({section.ref, head.latest});
+    durable_.push_back({section.ref, tail.latest});
   }
+  written_ = table_.log().end();
   memory_.set(memory_bytes());
   return Status();
-}
-
-void IdStore::close_log(LogPtr log) {
-  if (log->size() > 0) unwritten_.push_back({next_number_++, std::move(log)});
 }
 
 void IdStore::snapshot(SnapshotBuilder& out, EventTime lowest) {
   std::erase_if(durable_, [&](const Durable& d) {
     return d.latest == EventTime::min() || IdMeta::expired(IdMeta::pack(d.latest, 0), lowest);
   });
-  if (whole_) log_everything(lowest);
-  close_log(log_);
-  start_log();
-  Attempted attempted{out.epoch(), next_number_, EventTime::min(), {}};
+  Attempted attempted{out.epoch(), table_.log().end(), EventTime::min(), {}};
   add_merge(out, lowest, attempted);
   add_increment(out, attempted);
   attempts_.push_back(std::move(attempted));
   if (attempts_.size() > kAttemptsMax) attempts_.pop_front();
   memory_.set(memory_bytes());
-}
-
-void IdStore::log_everything(EventTime lowest) {
-  auto all = std::make_shared<IdLog>(log_memory_);
-  table_.for_each([&](const IdKey& key, uint64_t meta) {
-    if (!IdMeta::expired(meta, lowest)) all->append(key, meta);
-  });
-  close_log(std::move(all));
-  durable_.clear();
-  whole_ = false;
 }
 
 void IdStore::add_increment(SnapshotBuilder& out, Attempted& attempted) {
@@ -120,14 +89,11 @@ void IdStore::add_increment(SnapshotBuilder& out, Attempted& attempted) {
         std::ranges::any_of(attempted.merged, [&](const Durable& m) { return m.ref == d.ref; });
     if (!merged) out.add_existing(d.ref);
   }
-  if (unwritten_.empty()) return;
-  std::vector<LogPtr> logs;
-  for (const Unwritten& u : unwritten_) {
-    logs.push_back(u.log);
-    attempted.latest = std::max(attempted.latest, u.log->latest());
-  }
+  IdPart part = table_.log().since(written_);
+  if (part.empty()) return;
+  attempted.latest = part.latest;
   out.add_own_file(kNew, kIdSectionVersion,
-                   [logs = std::move(logs)]() -> Result<std::string> { return encode_ids(logs); });
+                   [section = id_section(std::move(part))]() -> Result<SectionBytes> { return section; });
 }
 
 void IdStore::add_merge(SnapshotBuilder& out, EventTime lowest, Attempted& attempted) {
@@ -143,20 +109,21 @@ void IdStore::add_merge(SnapshotBuilder& out, EventTime lowest, Attempted& attem
     attempted.merged.clear();
     return;
   }
-  out.add_merged(kMerged, kIdSectionVersion,
-                 [inputs = attempted.merged, groups = groups_, lowest,
-                  memory = log_memory_](SnapshotReader& reader) -> Result<std::string> {
-                   auto merged = std::make_shared<IdLog>(memory);
-                   for (const Durable& input : inputs) {
-                     STRAND_TRY(const Section section, reader.read(input.ref));
-                     const auto read = decode_ids(section.bytes(), [&](const IdKey& key, uint64_t meta) {
-                       const bool mine = groups.contains(IdMeta::group(meta));
-                       if (mine && !IdMeta::expired(meta, lowest)) merged->append(key, meta);
-                     });
-                     if (!read.ok()) return read.status();
-                   }
-                   return encode_ids({merged});
-                 });
+  const auto merge = [inputs = attempted.merged, groups = groups_,
+                      lowest](SnapshotReader& reader) -> Result<SectionBytes> {
+    IdSectionBuilder merged;
+    for (const Durable& input : inputs) {
+      STRAND_TRY(const Section section, reader.read(input.ref));
+      const auto add = [&](const IdKey& key, uint64_t meta, std::string_view entry) {
+        const bool mine = groups.contains(IdMeta::group(meta));
+        if (mine && !IdMeta::expired(meta, lowest)) merged.add(key.uuid, meta, entry);
+      };
+      const auto read = decode_ids(section.bytes(), add);
+      if (!read.ok()) return read.status();
+    }
+    return merged.finish();
+  };
+  out.add_merged(kMerged, kIdSectionVersion, merge);
 }
 
 void IdStore::written(Epoch epoch, const std::vector<SectionRef>& refs) {
@@ -166,16 +133,14 @@ void IdStore::written(Epoch epoch, const std::vector<SectionRef>& refs) {
   for (const SectionRef& ref : refs) {
     if (ref.operator_id == operator_id_ && ref.file.starts_with(prefix)) settle(*attempted, ref);
   }
-  const uint64_t until = attempted->logs_until;
-  std::erase_if(unwritten_, [&](const Unwritten& u) { return u.number < until; });
+  if (attempted->until.appended > written_.appended) written_ = attempted->until;
   attempts_.erase(attempted);
   memory_.set(memory_bytes());
 }
 
 void IdStore::settle(const Attempted& attempted, const SectionRef& ref) {
   if (ref.name == kNew) {
-    const bool news = !unwritten_.empty() && unwritten_.front().number < attempted.logs_until;
-    if (news) durable_.push_back({ref, attempted.latest});
+    if (attempted.until.appended > written_.appended) durable_.push_back({ref, attempted.latest});
     return;
   }
   // A merge holds its inputs; unless they are all still there, another merge has them already.

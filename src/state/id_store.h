@@ -10,7 +10,6 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "obs/memory.h"
-#include "state/id_log.h"
 #include "state/id_table.h"
 #include "state/snapshot.h"
 
@@ -19,10 +18,10 @@ namespace strand::state {
 /// The ids of one subtask, in memory and in snapshots.
 ///
 /// A snapshot is the union of immutable sections: those that earlier epochs wrote and that still hold an id
-/// which has not expired, and one with the ids that came since. So it costs what is new. Ids stay in the log
-/// until `written` says that a file has them: a failed checkpoint loses none. When there are more than
-/// kSectionsMax sections, the smallest are merged into one, off the worker. When a log would grow beyond the
-/// table itself (no checkpoints), it is given up and the next snapshot writes the whole table.
+/// which has not expired, and one with the ids that came since. So it costs what is new, and that is written
+/// straight from the table's memory. What has come since the last snapshot counts as new until `written` says
+/// that a file has it: a failed checkpoint loses no id. When there are more than kSectionsMax sections, the
+/// smallest are merged into one, off the worker.
 ///
 /// An id in several sections has the latest of its expiries. Belongs to one operator.
 class IdStore {
@@ -30,9 +29,7 @@ class IdStore {
   static constexpr size_t kSectionsMax = 24;
 
   IdStore(std::string operator_id, KeyGroupRange groups, obs::MemoryAccount* memory)
-      : operator_id_(std::move(operator_id)), groups_(groups), memory_(memory) {
-    start_log();
-  }
+      : operator_id_(std::move(operator_id)), groups_(groups), memory_(memory) {}
 
   /// See IdTable::insert.
   void insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh);
@@ -44,16 +41,11 @@ class IdStore {
   void written(Epoch epoch, const std::vector<SectionRef>& refs);
 
   int64_t size() const { return table_.size(); }
-  int64_t memory_bytes() const;
+  int64_t memory_bytes() const { return table_.memory_bytes(); }
   /// Sections that the next snapshot will refer to.
   size_t sections() const { return durable_.size(); }
 
  private:
-  using LogPtr = std::shared_ptr<const IdLog>;
-  struct Unwritten {
-    uint64_t number;
-    LogPtr log;
-  };
   struct Durable {
     SectionRef ref;
     EventTime latest;  // of its expiries, or later
@@ -61,15 +53,11 @@ class IdStore {
   /// What the snapshot of an epoch holds; nothing follows from it until its files are durable.
   struct Attempted {
     Epoch epoch;
-    uint64_t logs_until = 0;  // logs with a lower number are in it
+    IdMark until = {};  // what was appended before is in it
     EventTime latest = EventTime::min();
     std::vector<Durable> merged = {};
   };
 
-  void start_log() { log_ = std::make_shared<IdLog>(log_memory_); }
-  int64_t logged() const;
-  void close_log(LogPtr log);
-  void log_everything(EventTime lowest);
   void add_increment(SnapshotBuilder& out, Attempted& attempted);
   void add_merge(SnapshotBuilder& out, EventTime lowest, Attempted& attempted);
   void settle(const Attempted& attempted, const SectionRef& ref);
@@ -78,11 +66,7 @@ class IdStore {
   KeyGroupRange groups_;
   obs::MemoryShare memory_;
   IdTable table_;
-  std::shared_ptr<IdLogMemory> log_memory_ = std::make_shared<IdLogMemory>();
-  std::shared_ptr<IdLog> log_;
-  std::deque<Unwritten> unwritten_;
-  uint64_t next_number_ = 0;
-  bool whole_ = false;
+  IdMark written_;  // what was appended before is in durable files
   std::vector<Durable> durable_;
   std::deque<Attempted> attempts_;
 };

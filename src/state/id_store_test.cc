@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "state/id_section.h"
 #include "tests/support/memory_file_system.h"
 
 namespace strand::state {
@@ -170,7 +171,7 @@ TEST(IdStore, ADamagedSectionIsRefused) {
   EXPECT_EQ(status.code(), ErrorCode::kCheckpointUnreadable);
 }
 
-TEST(IdStore, WithoutCheckpointsTheLogIsGivenUpAndTheFirstSnapshotHoldsEverything) {
+TEST(IdStore, TheFirstSnapshotAfterLongWithoutOneHoldsEverythingThatHasNotExpired) {
   MemoryFileSystem files;
   Job job;
   for (int i = 0; i < 1'200'000; ++i) job.fresh("k" + std::to_string(i), {i < 600'000 ? 500 : 1'000'000});

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
+#include "state/id_index.h"
 #include "state/id_log.h"
-#include "state/id_segment.h"
-#include "state/page_pool.h"
 
 namespace strand::state {
 
@@ -32,45 +30,41 @@ struct IdBatch {
 /// An exact set of keys with an expiry: no fingerprints, a key whose expiry the judge has reached is not
 /// there.
 ///
-/// Extendible hashing: the top bits of a key's hash choose a segment of at most 1 MiB. A crowded segment is
-/// purged of its expired keys; rebuilt larger when that is not enough, and split when it would become too
-/// large. So work comes in steps of a millisecond. A slot of 25.6 bytes is between 58 % and 82 % full (31 to
-/// 44 bytes a key); in segments with texts longer than 15 bytes between 70 % and 90 % (29 to 37 bytes, plus
-/// what the text is longer than 8). UUID texts are 16 bytes. Lookups run in groups, with the memory of the
-/// whole group fetched ahead. Belongs to one operator.
+/// Keys are appended to a log, and an index of 8-byte slots says where they lie: a new key costs one cache
+/// line and a sequential write, and the log is at the same time what an incremental snapshot writes. A UUID
+/// takes 24 bytes in the log and 10 to 23 in the index; another key 10, its length and the same. The log
+/// forgets by pages: a page goes when the last of its keys has expired. Keys that outlive most of their page
+/// are appended again when such pages become many, so that a few of them do not keep the rest in memory.
+/// Belongs to one operator.
 class IdTable {
  public:
-  IdTable();
-
-  /// For each row in order: fresh[i] = 1 if the key was not there, and then it is. New keys go to `log`, if
-  /// given.
-  void insert(const IdBatch& batch, const IdJudge& judge, IdLog* log, std::span<uint8_t> fresh);
+  /// For each row in order: fresh[i] = 1 if the key was not there, and then it is.
+  void insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh);
   /// Puts back keys of a snapshot; a few dozen a call, so that their memory is fetched together. A key that
   /// comes twice has the later expiry.
   void restore(std::span<const IdKey> keys, std::span<const uint64_t> metas);
 
-  /// Keys that take memory, expired ones included.
-  int64_t size() const { return size_; }
-  int64_t memory_bytes() const;
-  /// Calls f(key, meta) for every key, expired ones included.
-  template <class F>
-  void for_each(F&& f) const {
-    for (const auto& segment : segments_) segment->for_each(f);
-  }
+  const IdLog& log() const { return log_; }
+  /// Keys in the index, expired ones included.
+  int64_t size() const { return index_.used(); }
+  int64_t memory_bytes() const { return log_.bytes() + index_.bytes(); }
 
  private:
-  IdSegment*& segment_of(uint64_t hash) { return directory_[depth_ == 0 ? 0 : hash >> (64 - depth_)]; }
-  bool put(const IdKey& key, uint64_t meta, EventTime judge, EventTime lowest, bool extend);
-  void rebuild(uint64_t hash, EventTime lowest);
-  void split(size_t index, EventTime lowest);
-  void replace(size_t index, std::unique_ptr<IdSegment> segment);
+  void fetch(std::span<const IdKey> keys) const;
+  bool put(const IdKey& key, uint64_t meta, EventTime judge, bool extend);
+  void forget(EventTime lowest);
+  void forget(IdChain& chain, EventTime lowest, bool texts);
+  void append_again(const IdChain& chain, uint32_t page, EventTime lowest, bool texts);
+  void keep(const IdKey& key, uint64_t meta, uint32_t ref);
+  void clean_some(size_t segments);
 
-  PagePool pool_;
-  std::vector<IdSegment*> directory_;  // 2^depth_ entries
-  int depth_ = 0;
-  std::vector<std::unique_ptr<IdSegment>> segments_;
-  int64_t size_ = 0;
-  int64_t big_text_bytes_ = 0;
+  IdLog log_;
+  IdIndex index_;
+  // Cleaning of the whole index, segment by segment, after which dropped pages' ids are free again.
+  bool cleaning_ = false;
+  size_t cleaned_ = 0;
+  size_t dropped_uuids_ = 0;
+  size_t dropped_texts_ = 0;
 };
 
 }  // namespace strand::state

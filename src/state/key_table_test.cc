@@ -31,7 +31,8 @@ TEST(ShortKey, EveryLengthComesBack) {
   std::string text;
   for (size_t n = 0; n <= ShortKey::kMax; ++n, text += static_cast<char>('a' + n)) {
     const ShortKey key = short_key_of(text);
-    EXPECT_EQ(id_key_text(key.a, key.b, /*uuid=*/false), text);
+    const uint64_t bytes[2] = {key.a, key.b};
+    EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes), key.b >> 56), text);
   }
 }
 

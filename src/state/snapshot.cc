@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kMagic = "STRNDST\n";
 constexpr uint32_t kFormat = 1;
 constexpr size_t kHeaderBytes = 16;  // magic, format, zero
+// A header in front of a large section, so that the section's pages may be written without a copy.
+constexpr size_t kPageBytes = size_t{4} << 10;
 
 std::string header() {
   ByteWriter out;
@@ -43,18 +45,39 @@ Status check_header(const std::string& path, std::string_view bytes) {
 
 /// Writes `dir/e<epoch>-<content hash>` and returns the name.
 Result<std::string> write_file(env::FileSystem& files, const std::string& dir, Epoch epoch,
-                               std::string_view bytes, const std::string& suffix) {
-  const std::string name = "e" + std::to_string(epoch.value) + "-" + content_hash(bytes);
-  const std::string temporary = dir + "/" + name + suffix;
+                               const std::vector<std::string_view>& pieces, const std::string& suffix) {
+  const std::string prefix = dir + "/e" + std::to_string(epoch.value) + "-";
+  const std::string temporary = prefix + suffix;
   STRAND_TRY(const auto file, files.create(temporary));
-  STRAND_OK(file->append(bytes));
+  Hasher content;
+  for (const std::string_view piece : pieces) {
+    content.add(piece);
+    STRAND_OK(file->append(piece));
+  }
   STRAND_OK(file->sync());
   STRAND_OK(file->close());
-  STRAND_OK(files.rename(temporary, dir + "/" + name));
-  return name;
+  const std::string hash = content.content_hash();
+  STRAND_OK(files.rename(temporary, prefix + hash));
+  return "e" + std::to_string(epoch.value) + "-" + hash;
+}
+
+/// Hashes the pieces of a section and sets its length.
+void seal(SectionRef& ref, const SectionBytes& bytes) {
+  Hasher checksum;
+  for (const std::string_view piece : bytes.pieces) {
+    checksum.add(piece);
+    ref.length += piece.size();
+  }
+  ref.checksum = checksum.hash64();
 }
 
 }  // namespace
+
+SectionBytes::SectionBytes(std::string bytes) {
+  auto held = std::make_shared<const std::string>(std::move(bytes));
+  pieces = {*held};
+  owner = std::move(held);
+}
 
 void SnapshotBuilder::start(std::string name, int32_t version, Make make, bool own_file) {
   SectionRef ref;
@@ -72,13 +95,17 @@ void SnapshotBuilder::add(std::string name, int32_t version, std::string bytes) 
 
 void SnapshotBuilder::add_deferred(std::string name, int32_t version,
                                    std::function<Result<std::string>()> make) {
-  start(std::move(name), version, [make = std::move(make)](SnapshotReader&) { return make(); }, false);
+  const auto wrapped = [make = std::move(make)](SnapshotReader&) -> Result<SectionBytes> {
+    STRAND_TRY(std::string bytes, make());
+    return SectionBytes(std::move(bytes));
+  };
+  start(std::move(name), version, wrapped, false);
 }
 
 void SnapshotBuilder::add_existing(SectionRef ref) { existing_.push_back(std::move(ref)); }
 
 void SnapshotBuilder::add_own_file(std::string name, int32_t version,
-                                   std::function<Result<std::string>()> make) {
+                                   std::function<Result<SectionBytes>()> make) {
   start(std::move(name), version, [make = std::move(make)](SnapshotReader&) { return make(); }, true);
 }
 
@@ -101,22 +128,25 @@ Result<std::vector<SectionRef>> SnapshotBuilder::write(env::FileSystem& files, c
   std::string shared = header();
   std::vector<size_t> in_shared;
   for (Pending& pending : pending_) {
-    STRAND_TRY(const std::string bytes, pending.make(reader));
+    STRAND_TRY(const SectionBytes bytes, pending.make(reader));
     SectionRef ref = pending.ref;
-    ref.length = bytes.size();
-    ref.checksum = hash64(bytes);
+    seal(ref, bytes);
     if (pending.own_file) {
-      ref.offset = kHeaderBytes;
-      STRAND_TRY(ref.file, write_file(files, dir, epoch_, header() + bytes, suffix));
+      std::string head = header();
+      if (ref.length >= kPageBytes) head.resize(kPageBytes);
+      ref.offset = head.size();
+      std::vector<std::string_view> pieces = {head};
+      pieces.insert(pieces.end(), bytes.pieces.begin(), bytes.pieces.end());
+      STRAND_TRY(ref.file, write_file(files, dir, epoch_, pieces, suffix));
     } else {
       ref.offset = shared.size();
-      shared += bytes;
+      for (const std::string_view piece : bytes.pieces) shared += piece;
       in_shared.push_back(written.size());
     }
     written.push_back(std::move(ref));
   }
   if (!in_shared.empty()) {
-    STRAND_TRY(const std::string name, write_file(files, dir, epoch_, shared, suffix));
+    STRAND_TRY(const std::string name, write_file(files, dir, epoch_, {shared}, suffix));
     for (const size_t i : in_shared) written[i].file = name;
   }
   if (!pending_.empty()) STRAND_OK(files.sync_dir(dir));

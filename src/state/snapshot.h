@@ -33,6 +33,16 @@ struct Section {
   std::string_view bytes() const { return std::string_view(*file_bytes).substr(ref.offset, ref.length); }
 };
 
+/// The bytes of a section, in pieces that somebody owns.
+struct SectionBytes {
+  SectionBytes() = default;
+  SectionBytes(std::vector<std::string_view> parts, std::shared_ptr<const void> holder)
+      : pieces(std::move(parts)), owner(std::move(holder)) {}
+  explicit SectionBytes(std::string bytes);
+  std::vector<std::string_view> pieces;
+  std::shared_ptr<const void> owner;
+};
+
 class SnapshotReader;
 
 /// What one task adds to the snapshot of one epoch. Sections whose bytes are given at once (or made by
@@ -41,7 +51,7 @@ class SnapshotReader;
 class SnapshotBuilder {
  public:
   /// Makes the bytes of a section; the reader reads sections that were written for earlier epochs.
-  using Make = std::function<Result<std::string>(SnapshotReader&)>;
+  using Make = std::function<Result<SectionBytes>(SnapshotReader&)>;
 
   SnapshotBuilder(Epoch epoch, KeyGroupRange groups) : epoch_(epoch), groups_(groups) {}
   Epoch epoch() const { return epoch_; }
@@ -55,7 +65,7 @@ class SnapshotBuilder {
   /// A section of an earlier epoch that still holds.
   void add_existing(SectionRef ref);
   /// A section in a file of its own, so that later epochs can refer to it without keeping others alive.
-  void add_own_file(std::string name, int32_t version, std::function<Result<std::string>()> make);
+  void add_own_file(std::string name, int32_t version, std::function<Result<SectionBytes>()> make);
   /// The same, made from sections of earlier epochs: they must still be referred to by the newest complete
   /// snapshot.
   void add_merged(std::string name, int32_t version, Make make);

@@ -61,7 +61,7 @@ TEST(Snapshot, FilesAndTheirFolderAreSyncedOnce) {
   MemoryFileSystem files;
   SnapshotBuilder out = builder(1);
   out.add("a", 1, "1");
-  out.add_own_file("b", 1, []() -> Result<std::string> { return std::string("2"); });
+  out.add_own_file("b", 1, []() -> Result<SectionBytes> { return SectionBytes("2"); });
 
   const auto refs = written(out, files);
 
@@ -83,14 +83,14 @@ TEST(Snapshot, EqualContentOfOneEpochHasOneName) {
 TEST(Snapshot, AnEarlierSectionIsReferredToAndCanBeMerged) {
   MemoryFileSystem files;
   SnapshotBuilder first = builder(1);
-  first.add_own_file("ids", 1, []() -> Result<std::string> { return std::string("old"); });
+  first.add_own_file("ids", 1, []() -> Result<SectionBytes> { return SectionBytes("old"); });
   const SectionRef old = written(first, files)[0];
 
   SnapshotBuilder second = builder(2);
   second.add_existing(old);
-  second.add_merged("merged", 1, [old](SnapshotReader& reader) -> Result<std::string> {
+  second.add_merged("merged", 1, [old](SnapshotReader& reader) -> Result<SectionBytes> {
     STRAND_TRY(const Section section, reader.read(old));
-    return std::string(section.bytes()) + "+new";
+    return SectionBytes(std::string(section.bytes()) + "+new");
   });
   const auto refs = written(second, files);
 
