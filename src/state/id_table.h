@@ -50,7 +50,7 @@ class IdTable {
   int64_t memory_bytes() const { return log_.bytes() + index_.bytes(); }
 
  private:
-  void fetch(std::span<const IdKey> keys) const;
+  const char* probable_entry(const IdKey& key) const;
   bool put(const IdKey& key, uint64_t meta, EventTime judge, bool extend);
   void forget(EventTime lowest);
   void forget(IdChain& chain, EventTime lowest, bool texts);
