@@ -44,6 +44,12 @@ struct DeduplicateOptions {
 /// kept for ever. Exact: no fingerprints. State: state/id_store.h, saved as increments.
 Result<OperatorPtr> make_deduplicate(DeduplicateOptions options);
 
+/// Two of the rules of partial sums. Only tests turn one off, to prove that they would notice.
+struct PartialRules {
+  bool rows_judged = true;       // rule 1: lateness is decided per row, before any partial
+  bool before_watermark = true;  // rule 3: partials go before the watermark
+};
+
 struct WindowOptions {
   SchemaPtr input;
   std::vector<size_t> keys;
@@ -57,6 +63,7 @@ struct WindowOptions {
   std::optional<Duration> early_delay;
   /// The input is partials from make_pre_aggregate (schema of pre_aggregate_schema), already judged.
   bool partial_input = false;
+  PartialRules partial_rules = {};
 };
 /// Tumbling windows with incremental aggregates, one open-addressing table a slice (state/aggregate_table.h),
 /// dropped whole when event time reaches the window's last millisecond: in that call of `advance`, in the

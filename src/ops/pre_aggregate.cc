@@ -46,7 +46,7 @@ class PreAggregate : public Operator {
     bool whole = false;
     for (const WindowRows& window : splitter_.split(assigner_, times, whole)) {
       // Rule 1: lateness is judged here, row by row, before any partial. All rows of a window have one judge.
-      if (reached(window.window.last, context_->judge())) {
+      if (options_.partial_rules.rows_judged && reached(window.window.last, context_->judge())) {
         each(rows, window, whole, [&](size_t i) { late_.add(rows[i], window.window, context_->judge()); });
       } else {
         put(batch, rows, window, whole);
@@ -61,7 +61,7 @@ class PreAggregate : public Operator {
   /// Rule 3: partials go before the watermark that closes their window, and all of them before it passes.
   Status advance(Emitter& out) override {
     if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
-    return flush(out);
+    return options_.partial_rules.before_watermark ? flush(out) : Status();
   }
   /// Rule 2.
   Status before_barrier(Emitter& out) override { return flush(out); }

@@ -20,7 +20,7 @@ columnar::SchemaPtr input_schema(const plan::Node& node) {
 }
 
 Result<OperatorPtr> build_window(const GraphNode& node, const plan::WindowAggregate& window,
-                                 const std::string& zone) {
+                                 const std::string& zone, const Defences& defences) {
   ops::WindowOptions options;
   options.input = input_schema(*node.node);
   options.keys = window.keys;
@@ -34,6 +34,7 @@ Result<OperatorPtr> build_window(const GraphNode& node, const plan::WindowAggreg
   options.zone = window.zone.empty() ? zone : window.zone;
   options.early_delay = window.early_delay;
   options.partial_input = node.partial_input;
+  options.partial_rules = {defences.partial_rows_judged, defences.partials_before_watermark};
   if (node.partial)
     return ops::make_pre_aggregate(std::move(options), window.pre_aggregate.value_or(Duration{0}));
   return ops::make_window_aggregate(std::move(options));
@@ -79,7 +80,8 @@ bool is_keyed(const GraphNode& node) {
          std::holds_alternative<plan::GroupAggregate>(node.node->detail);
 }
 
-Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::string& zone) {
+Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::string& zone,
+                                   const Defences& defences) {
   const plan::Node& node = *graph_node.node;
   const expr::CompileOptions compile{zone};
   return std::visit(
@@ -88,7 +90,7 @@ Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::strin
           [&](const plan::Project& p) { return ops::make_project(p.expressions, node.output, compile); },
           [&](const plan::Union&) { return Result<OperatorPtr>(ops::make_union(node.output)); },
           [&](const plan::Deduplicate& d) { return build_deduplicate(node, d); },
-          [&](const plan::WindowAggregate& w) { return build_window(graph_node, w, zone); },
+          [&](const plan::WindowAggregate& w) { return build_window(graph_node, w, zone, defences); },
           [&](const plan::GroupAggregate& g) { return build_group(node, g); },
           [&](const plan::Scan&) { return no_operator(node); },
           [&](const plan::SinkWrite&) { return no_operator(node); },

@@ -12,6 +12,7 @@ namespace strand::runtime {
 /// of all).
 bool is_keyed(const GraphNode& node);
 
-Result<std::unique_ptr<flow::Operator>> build_operator(const GraphNode& node, const std::string& zone);
+Result<std::unique_ptr<flow::Operator>> build_operator(const GraphNode& node, const std::string& zone,
+                                                       const Defences& defences);
 
 }  // namespace strand::runtime

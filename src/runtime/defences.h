@@ -3,15 +3,17 @@
 
 namespace strand::runtime {
 
-/// One switch for each rule; all on. Only tests turn one off, to prove that they would notice: whoever does that in a job
-/// loses exactly what the rule is for.
+/// One switch for each rule; all on. Only tests turn one off, to prove that they would notice: whoever does
+/// that in a job loses exactly what the rule is for.
 struct Defences {
-  bool e1 = true;              // an epoch is recorded as used before its barrier is injected
-  bool e2 = true;              // an attempt is recorded before it claims or writes anything
-  bool t1_floor = true;        // barriers save the floor
-  bool t1_restored = true;     // and never one below the restored floor
-  bool barrier_buffers = true;  // buffers are emptied before a snapshot
-  bool held_rows = true;       // operators tell what they hold after a restore
+  bool e1 = true;                         // an epoch is recorded as used before its barrier is injected
+  bool e2 = true;                         // an attempt is recorded before it claims or writes anything
+  bool t1_floor = true;                   // barriers save the floor
+  bool t1_restored = true;                // and never one below the restored floor
+  bool barrier_buffers = true;            // buffers are emptied before a snapshot
+  bool partial_rows_judged = true;        // rows are judged late one by one, before any partial sum
+  bool partials_before_watermark = true;  // partial sums go before the watermark
+  bool held_rows = true;                  // operators tell what they hold after a restore
 };
 
 }  // namespace strand::runtime

@@ -95,7 +95,7 @@ class TaskMaker {
   Result<Slot> make_slot(const GraphNode& graph_node, int32_t subtask) {
     Slot slot;
     slot.label = graph_node.node->label.empty() ? graph_node.id : graph_node.node->label;
-    STRAND_TRY(slot.op, build_operator(graph_node, options_.zone));
+    STRAND_TRY(slot.op, build_operator(graph_node, options_.zone, options_.defences));
     flow::OperatorContext& context = slot.context;
     context.operator_id = graph_node.id;
     context.subtask = subtask;

@@ -106,7 +106,8 @@ Result<Step> SinkTask::step(WallTime now, Phase upto) {
   }
   blocked_.clear();
   auto next = inputs_.next();
-  if (!next) return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, sink_->next_wakeup()};
+  if (!next)
+    return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, sink_->next_wakeup()};
   STRAND_OK(on_element(next->element).at(name_));
   return Step{Step::State::kProgressed, {}, {}};
 }

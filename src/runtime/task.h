@@ -67,8 +67,8 @@ struct AssignShard {
 };
 /// No shard will be assigned any more: a reader whose shards have ended has ended.
 struct ShardsFinal {};
-using TaskMessage =
-    std::variant<InjectBarrier, CheckpointComplete, CheckpointAborted, SnapshotWritten, AssignShard, ShardsFinal>;
+using TaskMessage = std::variant<InjectBarrier, CheckpointComplete, CheckpointAborted, SnapshotWritten,
+                                 AssignShard, ShardsFinal>;
 
 // Messages to the job master.
 struct Acknowledged {
@@ -180,7 +180,9 @@ void write_snapshot(const AttemptContext& context, std::shared_ptr<Task> task,
 class Inputs {
  public:
   explicit Inputs(std::vector<flow::Channel*> channels)
-      : channels_(std::move(channels)), aligner_(std::max<size_t>(channels_.size(), 1)), held_(channels_.size(), false) {}
+      : channels_(std::move(channels)),
+        aligner_(std::max<size_t>(channels_.size(), 1)),
+        held_(channels_.size(), false) {}
 
   struct Next {
     size_t channel;

@@ -182,6 +182,10 @@ const std::vector<Canary>& canaries() {
       {"T1 restored floor", [](SimulationOptions& o) { o.defences.runtime.t1_restored = false; }},
       {"buffers emptied at the barrier",
        [](SimulationOptions& o) { o.defences.runtime.barrier_buffers = false; }},
+      {"rows judged before partial sums",
+       [](SimulationOptions& o) { o.defences.runtime.partial_rows_judged = false; }},
+      {"partial sums before watermarks",
+       [](SimulationOptions& o) { o.defences.runtime.partials_before_watermark = false; }},
       {"F2, F4 held rows",
        [](SimulationOptions& o) {
          o.defences.runtime.held_rows = false;
