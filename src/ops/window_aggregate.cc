@@ -21,24 +21,20 @@ using state::Accumulators;
 
 constexpr int32_t kStateVersion = 1;
 
-/// The aggregates, and a COUNT(*) that says how many rows of the input a key holds: one of theirs, or one of
-/// its own.
+/// The aggregates, and a COUNT(*) of what arrived for a key: rows, or partials, which count the rows in them
+/// and not themselves. It is there in both cases, because the state must not depend on whether partials are
+/// made: that follows from the parallelism, which may change at a restore.
 struct WindowAccumulators {
-  std::shared_ptr<const Accumulators> aggregates;  // without the count of its own
+  std::shared_ptr<const Accumulators> aggregates;
   std::shared_ptr<const Accumulators> all;
-  size_t held = 0;  // which of `all` counts the input's rows
+  size_t held = 0;  // which of `all` counts what arrived
 
   explicit WindowAccumulators(const WindowOptions& options) {
     auto specs = accumulator_specs(options.aggregates);
     aggregates = std::make_shared<const Accumulators>(specs);
-    const auto stars = std::ranges::find(specs, AccumulatorOp::kCountStar, &state::AccumulatorSpec::op);
-    held = static_cast<size_t>(stars - specs.begin());
-    // Partials count the rows in them, not themselves.
-    if (options.partial_input) held = specs.size();
-    if (held == specs.size()) {
-      specs.push_back(
-          {AccumulatorOp::kCountStar, 0, nullptr, columnar::make_type(columnar::TypeKind::kBigInt, false)});
-    }
+    held = specs.size();
+    specs.push_back(
+        {AccumulatorOp::kCountStar, 0, nullptr, columnar::make_type(columnar::TypeKind::kBigInt, false)});
     all = std::make_shared<const Accumulators>(std::move(specs));
   }
 };

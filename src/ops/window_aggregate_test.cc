@@ -282,6 +282,41 @@ TEST(PreAggregate, LatenessIsJudgedPerRowBeforeAnyPartial) {
   EXPECT_EQ(job.partials.ledger().in_state(), 1);
 }
 
+// Whether partial sums are made in front of a window follows from the parallelism, so its state must not.
+TEST(PreAggregate, AWindowsStateFitsWithAndWithoutPartialsInFront) {
+  const auto partial = std::make_shared<bool>(true);
+  OperatorHarness windows(
+      [partial] {
+        WindowOptions options = with_early();
+        options.partial_input = *partial;
+        return make_window_aggregate(options);
+      },
+      {0});
+  OperatorHarness sums([] { return make_pre_aggregate(with_early(), Duration{0}); }, {});
+  const auto through_sums = [&](const std::vector<Click>& clicks) {
+    sums.batch(click_batch(clicks));
+    for (const auto& batch : sums.batches()) windows.batch(batch);
+  };
+  through_sums({{"a", at("12:03"), 5}, {"a", at("12:03"), 6}, {"b", at("12:04"), 7}});
+  windows.clock(WallTime{1000});
+
+  *partial = false;
+  windows.restore(windows.snapshot(), 1);
+  EXPECT_THAT(windows.held(Port::kEarly),
+              ElementsAre(minute("a", "12:03", "12:04", 2, 11), minute("b", "12:04", "12:05", 1, 7)));
+  windows.batch(click_batch({{"a", at("12:03"), 1}, {"b", at("12:04"), 1}, {"c", at("12:04"), 1}}));
+
+  *partial = true;
+  windows.restore(windows.snapshot(), 2);
+  through_sums({{"b", at("12:04"), 2}, {"b", at("12:04"), 2}});
+  windows.watermark(at("12:05"));
+  EXPECT_THAT(windows.output(),
+              UnorderedElementsAre(minute("a", "12:03", "12:04", 3, 12), minute("b", "12:04", "12:05", 4, 12),
+                                   minute("c", "12:04", "12:05", 1, 1)));
+  EXPECT_EQ(windows.ledger()[obs::Entry::kCounted], 6);  // two partials, three rows, one partial
+  EXPECT_EQ(windows.ledger().in_state(), 0);
+}
+
 /// Random rows of a few keys and minutes around a watermark that moves on.
 struct History {
   explicit History(uint64_t seed) : random(seed) {}

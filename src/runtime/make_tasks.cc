@@ -113,10 +113,13 @@ class TaskMaker {
 
   void restore_slot(const GraphNode& graph_node, Slot& slot, int32_t subtask) {
     const auto* parts = parts_of(graph_node.id);
+    // At another parallelism the window may have judged alone: its partials go on from its floor.
+    const bool from_window = parts == nullptr && graph_node.partial;
+    if (from_window) parts = parts_of(graph_node.node->id);
     if (parts == nullptr) return;
     EventTime lowest = EventTime::max();
     for (const checkpoint::OperatorPart& part : *parts) {
-      if (subtask == 0) slot.ledger += part.ledger;
+      if (subtask == 0 && !from_window) slot.ledger += part.ledger;
       for (const auto& floor : part.floors) {
         lowest = std::min(lowest, floor.floor);
         const KeyGroupRange own{std::max(floor.groups.first, slot.context.key_groups.first),
