@@ -337,6 +337,30 @@ struct History {
   int64_t now = -200'000;
 };
 
+// The parallelism decides whether rows or partials come in, and may change at a restore.
+TEST(PreAggregate, StateFitsWithAndWithoutPartials) {
+  bool partial_input = false;
+  OperatorHarness windows(
+      [&] {
+        WindowOptions options = per_minute();
+        options.partial_input = partial_input;
+        return make_window_aggregate(options);
+      },
+      {0});
+  TwoPhases two(Duration{0});
+  windows.batch(click_batch({{"a", at("12:03"), 2}, {"b", at("12:03"), 3}}));
+  partial_input = true;
+  windows.restore(windows.snapshot(), 2);
+  two.partials.batch(click_batch({{"a", at("12:03"), 5}}));
+  for (const auto& batch : two.partials.batches()) windows.batch(batch);
+  partial_input = false;
+  windows.restore(windows.snapshot(), 1);
+  windows.batch(click_batch({{"b", at("12:03"), 1}}));
+  windows.watermark(at("12:04"));
+  EXPECT_THAT(windows.output(),
+              UnorderedElementsAre(minute("a", "12:03", "12:04", 2, 7), minute("b", "12:03", "12:04", 2, 4)));
+}
+
 // Snapshots are taken and restored at random, at parallelism 1 to 3: what comes out is what a run without
 // them gives.
 RC_GTEST_PROP(WindowAggregate, ARestoreAtAnyStepAndParallelismChangesNothing, ()) {
