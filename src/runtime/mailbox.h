@@ -18,10 +18,13 @@ class Mailbox {
       messages_.push_back(std::move(message));
     }
     waiting_.store(true, std::memory_order_release);
-    wake_();
+    wake();
   }
   /// Wakes the owner without a message.
-  void wake() { wake_(); }
+  void wake() {
+    const std::lock_guard lock(wake_mutex_);
+    wake_();
+  }
   bool empty() const { return !waiting_.load(std::memory_order_acquire); }
   std::vector<Message> take() {
     if (empty()) return {};
@@ -29,13 +32,17 @@ class Mailbox {
     waiting_.store(false, std::memory_order_relaxed);
     return std::exchange(messages_, {});
   }
-  /// Set before the first message.
-  void set_waker(std::function<void()> wake) { wake_ = std::move(wake); }
+  /// Background work may post before: whoever sets the waker looks into the mailbox once afterwards.
+  void set_waker(std::function<void()> wake) {
+    const std::lock_guard lock(wake_mutex_);
+    wake_ = std::move(wake);
+  }
 
  private:
   std::mutex mutex_;
   std::vector<Message> messages_;
   std::atomic<bool> waiting_{false};
+  std::mutex wake_mutex_;
   std::function<void()> wake_ = [] {};
 };
 

@@ -16,7 +16,7 @@ PipelineTask::PipelineTask(int32_t id, std::string name, std::unique_ptr<SourceH
 
 Result<bool> PipelineTask::take_messages(Phase upto) {
   std::vector<TaskMessage> messages = std::exchange(deferred_, {});
-  for (TaskMessage& message : mailbox_.take()) messages.push_back(std::move(message));
+  for (TaskMessage& message : mailbox_->take()) messages.push_back(std::move(message));
   bool any = false;
   for (TaskMessage& message : messages) {
     if (const auto* inject = std::get_if<InjectBarrier>(&message)) {
@@ -27,6 +27,7 @@ Result<bool> PipelineTask::take_messages(Phase upto) {
       source_->shards_final();
     } else if (const auto* aborted = std::get_if<CheckpointAborted>(&message)) {
       inputs_.abort(aborted->epoch);
+      std::erase_if(barriers_, [&](const flow::Barrier& b) { return b.epoch <= aborted->epoch; });
       last_ = false;
     } else if (upto < Phase::kCompletions) {
       deferred_.push_back(std::move(message));
@@ -110,7 +111,7 @@ Status PipelineTask::pass_barrier(const flow::Barrier& barrier) {
   STRAND_OK(chain_->barrier(barrier, builder, parts));
   last_ = barrier.kind == flow::BarrierKind::kStop || barrier.kind == flow::BarrierKind::kDrain;
   writing_.emplace(barrier.epoch, std::move(parts));
-  write_snapshot(context_, shared_from_this(), std::move(builder));
+  write_snapshot(context_, *this, std::move(builder));
   inputs_.release();
   return Status();
 }

@@ -15,7 +15,7 @@ namespace strand::runtime {
 ///
 /// One step does one unit of work: due timers, or one poll or element, or one barrier, or one tick. It starts
 /// none while a gate is full. A restored chain first tells what it holds; nothing flows before.
-class PipelineTask final : public Task, public std::enable_shared_from_this<PipelineTask> {
+class PipelineTask final : public Task {
  public:
   /// Where the elements of input channel i go.
   using Entry = Target;

@@ -14,16 +14,14 @@ SinkTask::SinkTask(int32_t id, std::string name, std::string operator_id, std::u
       tag_{start_.generation, start_.attempt, start_.restored.value_or(Epoch{0}), 0} {}
 
 Status SinkTask::start() {
-  sink_->set_waker([self = weak_from_this()] {
-    if (const auto task = self.lock()) task->mailbox().wake();
-  });
+  sink_->set_waker([mailbox = mailbox_] { mailbox->wake(); });
   return sink_->start(start_);
 }
 
 Result<bool> SinkTask::handle_messages(Phase upto) {
   if (upto < Phase::kCompletions) return false;
   bool any = false;
-  for (TaskMessage& message : mailbox_.take()) {
+  for (TaskMessage& message : mailbox_->take()) {
     any = true;
     if (auto* written = std::get_if<SnapshotWritten>(&message)) {
       auto parts = writing_.extract(written->epoch);
@@ -36,6 +34,9 @@ Result<bool> SinkTask::handle_messages(Phase upto) {
       context_.master->post(Acknowledged{id_, written->epoch, std::move(parts.mapped())});
     } else if (const auto* aborted = std::get_if<CheckpointAborted>(&message)) {
       inputs_.abort(aborted->epoch);
+      // It passes all the same, since the rows before it must be acknowledged before those behind it are
+      // tagged.
+      if (barrier_ && barrier_->epoch <= aborted->epoch) barrier_->kind = flow::BarrierKind::kCheckpoint;
       last_ = false;
     } else if (const auto* complete = std::get_if<CheckpointComplete>(&message)) {
       STRAND_OK(sink_->committed(complete->epoch));
@@ -77,7 +78,7 @@ Result<bool> SinkTask::finish_barrier() {
   tag_.epoch = barrier_->epoch;
   last_ = barrier_->kind == flow::BarrierKind::kStop || barrier_->kind == flow::BarrierKind::kDrain;
   writing_.emplace(barrier_->epoch, std::move(parts));
-  write_snapshot(context_, shared_from_this(), std::move(builder));
+  write_snapshot(context_, *this, std::move(builder));
   barrier_.reset();
   inputs_.release();
   return true;

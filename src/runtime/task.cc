@@ -4,11 +4,11 @@
 
 namespace strand::runtime {
 
-void write_snapshot(const AttemptContext& context, std::shared_ptr<Task> task,
-                    state::SnapshotBuilder builder) {
+void write_snapshot(const AttemptContext& context, const Task& task, state::SnapshotBuilder builder) {
   auto shared = std::make_shared<state::SnapshotBuilder>(std::move(builder));
   env::FileSystem* files = context.env.files;
-  context.env.executor->submit(static_cast<uint64_t>(task->id()), [=, dir = context.snapshot_dir] {
+  const auto lane = static_cast<uint64_t>(task.id());
+  context.env.executor->submit(lane, [=, mailbox = task.shared_mailbox(), dir = context.snapshot_dir] {
     SnapshotWritten answer{shared->epoch(), Status(), {}};
     auto refs = shared->write(*files, dir);
     if (refs.ok()) {
@@ -16,7 +16,7 @@ void write_snapshot(const AttemptContext& context, std::shared_ptr<Task> task,
     } else {
       answer.status = refs.status();
     }
-    task->mailbox().post(std::move(answer));
+    mailbox->post(std::move(answer));
   });
 }
 

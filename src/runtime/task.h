@@ -135,7 +135,9 @@ class Task {
 
   int32_t id() const { return id_; }
   const std::string& name() const { return name_; }
-  Mailbox<TaskMessage>& mailbox() { return mailbox_; }
+  Mailbox<TaskMessage>& mailbox() { return *mailbox_; }
+  /// For background work, which may end after the attempt: it holds the mailbox, never the task.
+  const std::shared_ptr<Mailbox<TaskMessage>>& shared_mailbox() const { return mailbox_; }
 
   /// Does a bounded amount of work. An error ends the attempt: nothing of the task may be used afterwards.
   virtual Result<Step> step(WallTime now, Phase upto) = 0;
@@ -154,7 +156,7 @@ class Task {
 
   int32_t id_;
   std::string name_;
-  Mailbox<TaskMessage> mailbox_;
+  std::shared_ptr<Mailbox<TaskMessage>> mailbox_ = std::make_shared<Mailbox<TaskMessage>>();
 
  private:
   mutable std::mutex view_mutex_;
@@ -170,10 +172,8 @@ struct AttemptContext {
   std::string snapshot_dir;
 };
 
-/// Writes a task's snapshot on the executor; the answer comes to `task`'s mailbox. `task` is kept alive by
-/// `guard`.
-void write_snapshot(const AttemptContext& context, std::shared_ptr<Task> task,
-                    state::SnapshotBuilder builder);
+/// Writes a task's snapshot on the executor; the answer comes to `task`'s mailbox.
+void write_snapshot(const AttemptContext& context, const Task& task, state::SnapshotBuilder builder);
 
 /// The channels into a task, read one element at a time, with barriers aligned. Reads round robin, so that no
 /// channel starves. Belongs to its task.

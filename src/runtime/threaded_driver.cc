@@ -20,7 +20,7 @@ void ThreadedDriver::Parker::wake() {
 void ThreadedDriver::Parker::park(Duration at_most) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::milliseconds(at_most.millis), [&] { return woken_.load(); });
-  woken_.store(false, std::memory_order_release);
+  woken_.exchange(false, std::memory_order_acq_rel);  // reads the last wake: what came before it is seen
 }
 
 ThreadedDriver::ThreadedDriver(JobAttempt& attempt, env::Clock& clock, int32_t workers)

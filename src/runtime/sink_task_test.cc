@@ -1,0 +1,104 @@
+#include "runtime/sink_task.h"
+
+#include <gmock/gmock.h>
+
+namespace strand::runtime {
+namespace {
+
+/// Acknowledges when it is told to.
+class SlowSink final : public flow::Sink {
+ public:
+  struct Seen {
+    bool acknowledged = false;
+    bool closed = false;
+    bool destroyed = false;
+  };
+  explicit SlowSink(Seen& seen) : seen_(seen) {}
+  ~SlowSink() override { seen_.destroyed = true; }
+  Status start(const flow::SinkStart&) override { return Status(); }
+  Status held(const flow::Batch&) override { return Status(); }
+  Status held_end() override { return Status(); }
+  Status write(const flow::Batch&, flow::WriteTag) override { return Status(); }
+  Result<bool> busy() override { return false; }
+  Status before_barrier() override { return Status(); }
+  Result<bool> drained() override { return seen_.acknowledged; }
+  Status snapshot(Epoch, state::SnapshotBuilder&) override { return Status(); }
+  Status committed(Epoch) override { return Status(); }
+  Result<bool> close() override {
+    seen_.closed = true;
+    return true;
+  }
+  flow::SinkCounts counts() const override { return {}; }
+
+ private:
+  Seen& seen_;
+};
+
+/// Keeps works until the test lets them go.
+class HeldExecutor final : public env::Executor {
+ public:
+  void submit(uint64_t, std::function<void()> work) override { works.push_back(std::move(work)); }
+  std::vector<std::function<void()>> works;
+};
+
+class SinkTaskTest : public ::testing::Test {
+ protected:
+  SinkTaskTest() {
+    context_.env.executor = &executor_;
+    context_.master = &master_;
+    task_ = std::make_shared<SinkTask>(0, "t.w", "sink-1", std::make_unique<SlowSink>(seen_),
+                                       flow::SinkStart{}, std::vector<flow::Channel*>{&channel_}, context_);
+    EXPECT_TRUE(task_->start().ok());
+  }
+  Step step() {
+    auto step = task_->step(WallTime{0}, Phase::kCompletions);
+    EXPECT_TRUE(step.ok());
+    return step.ok() ? *std::move(step) : Step{};
+  }
+
+  SlowSink::Seen seen_;
+  HeldExecutor executor_;
+  Mailbox<MasterMessage> master_;
+  AttemptContext context_;
+  flow::Channel channel_{nullptr};
+  std::shared_ptr<SinkTask> task_;
+};
+
+TEST_F(SinkTaskTest, AStopThatWasGivenUpWhileTheSinkWasSlowStopsNothing) {
+  channel_.push(flow::Barrier{Epoch{1}, flow::BarrierKind::kStop});
+  step();
+  EXPECT_EQ(step().state, Step::State::kBlocked);
+  task_->mailbox().post(CheckpointAborted{Epoch{1}});
+  step();
+  seen_.acknowledged = true;
+  channel_.push(flow::Barrier{Epoch{2}, flow::BarrierKind::kCheckpoint});
+  while (step().state == Step::State::kProgressed) {
+  }
+  task_->mailbox().post(CheckpointComplete{Epoch{2}});
+  step();
+  EXPECT_FALSE(seen_.closed);
+}
+
+TEST_F(SinkTaskTest, TheEndOfTheStopsOwnCheckpointClosesTheSink) {
+  seen_.acknowledged = true;
+  channel_.push(flow::Barrier{Epoch{1}, flow::BarrierKind::kStop});
+  while (step().state == Step::State::kProgressed) {
+  }
+  task_->mailbox().post(CheckpointComplete{Epoch{1}});
+  step();
+  EXPECT_TRUE(seen_.closed);
+}
+
+// A task charges the memory account of its attempt when it goes: it must not outlive it.
+TEST_F(SinkTaskTest, ASnapshotUnderWayDoesNotKeepTheTask) {
+  seen_.acknowledged = true;
+  channel_.push(flow::Barrier{Epoch{1}, flow::BarrierKind::kCheckpoint});
+  while (step().state == Step::State::kProgressed) {
+  }
+  ASSERT_THAT(executor_.works, ::testing::SizeIs(1));
+  task_.reset();
+  EXPECT_TRUE(seen_.destroyed);
+}
+
+}  // namespace
+}  // namespace strand::runtime
