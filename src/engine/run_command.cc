@@ -65,10 +65,13 @@ class SignalWatch {
   }
 
   void stop() {
+    if (!job_.view().attempt)
+      return job_.abandon();  // between two attempts: the last checkpoint has everything
     events_.on_event(note("stopping with a savepoint; once more to stop at once", clock_.now()));
-    job_.savepoint(true, false, [this](const Status& status, const std::string&) {
-      if (!status.ok()) events_.on_event(describe_warning(status, clock_.now()));
-    });
+    job_.savepoint(true, false,
+                   [&events = events_, &clock = clock_](const Status& status, const std::string&) {
+                     if (!status.ok()) events.on_event(describe_warning(status, clock.now()));
+                   });
   }
 
   RunningJob& job_;

@@ -28,7 +28,13 @@ JobAttempt::JobAttempt(const plan::Plan& plan, const connect::Registry& registry
   context_.memory = &memory_;
 }
 
-JobAttempt::~JobAttempt() = default;
+JobAttempt::~JobAttempt() {
+  for (const auto& [id, answer] : std::exchange(asked_, {})) {
+    answer(Status(ErrorCode::kNoSuchJob, "the attempt ended before the savepoint was complete")
+               .hint("ask again when the job runs"),
+           "");
+  }
+}
 
 Result<std::unique_ptr<JobAttempt>> JobAttempt::start(const plan::Plan& plan,
                                                       const connect::Registry& registry,
@@ -310,8 +316,9 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
             return Status();
           },
           [&](const checkpoint::AnswerSavepoint& a) {
-            if (a.id == 0)
-              return a.status;  // the last checkpoint at the end of input: without it nothing is committed
+            // The last checkpoint at the end of input: without it nothing is committed, unless a stop has
+            // done that.
+            if (a.id == 0) return stopped_ ? Status() : a.status;
             SavepointAnswer answer;
             {
               const std::lock_guard lock(asked_mutex_);
@@ -363,7 +370,7 @@ Result<Step> JobAttempt::step(WallTime now) {
     any = true;
     STRAND_OK(feed(checkpoint::SavepointAsked{request}, now));
   }
-  if (!ending_ && source_tasks_ > 0 && sources_ended_ == source_tasks_) {
+  if (!ending_ && !stopped_ && source_tasks_ > 0 && sources_ended_ == source_tasks_) {
     // The end of input: a last checkpoint commits what the sinks hold back.
     ending_ = true;
     STRAND_OK(feed(checkpoint::SavepointAsked{{0, true, true, SnapshotKind::kCheckpoint}}, now));
