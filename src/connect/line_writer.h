@@ -16,7 +16,8 @@ class LineWriter {
   virtual Status write(std::string_view lines) = 0;
 };
 
-/// Writes to a stream of the process at once. The stream must stay open.
+/// Writes to a stream of the process at once. The stream must stay open. Where its reader has gone, no
+/// attempt to write again can help (kSinkReadOnly).
 class StreamLineWriter final : public LineWriter {
  public:
   explicit StreamLineWriter(std::FILE* stream) : stream_(stream) {}

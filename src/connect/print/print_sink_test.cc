@@ -2,6 +2,9 @@
 #include "connect/print/print_sink.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include "sim/env/env.h"
 
@@ -94,6 +97,17 @@ TEST(PrintSink, AConnectorForBothStreams) {
   EXPECT_FALSE(registry.find(table.options, /*as_sink=*/false).ok());
   table.options["standard-error"] = "perhaps";
   EXPECT_EQ((*connector)->sink(table).status().code(), ErrorCode::kBadOption);
+}
+
+TEST(StreamLineWriter, GivesUpWhereTheReaderHasEnded) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  std::FILE* const stream = fdopen(ends[1], "w");
+  EXPECT_EQ(StreamLineWriter(stream).write("a\n").code(), ErrorCode::kSinkReadOnly);
+  std::fclose(stream);
+  std::signal(SIGPIPE, before);
 }
 
 }  // namespace
