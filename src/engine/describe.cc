@@ -143,6 +143,13 @@ obs::Event describe_start(const runtime::RestoreReport& report, const std::strin
   return std::move(event.with("folder", folder));
 }
 
+obs::Event describe_drained(WallTime now) {
+  obs::Event event{obs::Level::kInfo, 0, "note", now, {}};
+  return std::move(event.with("message",
+                              "the input had ended in that snapshot: what was read is not read again, closed "
+                              "windows stay closed; --from none starts anew"));
+}
+
 obs::Event describe_warning(const Status& warning, WallTime now) {
   obs::Event event{obs::Level::kWarn, static_cast<int>(warning.code()), "warning", now, {}};
   add_if(event, "where", warning.where());
@@ -171,7 +178,7 @@ std::string terminal_line(const obs::Event& event, const std::string& job) {
                             field(event, "state") + " " + field(event, "reason"));
   if (event.name == "window_closed") {
     return timed(event, field(event, "view") + " closed " + field(event, "window") + ": " +
-                            field(event, "rows") + " rows");
+                            field(event, "rows") + (field(event, "rows") == "1" ? " row" : " rows"));
   }
   if (event.name == "shard_idle") {
     const std::string last = field(event, "last_read");

@@ -16,6 +16,8 @@ namespace strand::engine {
 std::vector<obs::Event> describe_tables(const plan::Plan& plan, WallTime now);
 /// `started`: generation, attempt, and the snapshot that it goes on from, or that it starts anew.
 obs::Event describe_start(const runtime::RestoreReport& report, const std::string& folder);
+/// `note`: the snapshot that a job goes on from was taken when its input had ended.
+obs::Event describe_drained(WallTime now);
 /// `warning`, with number, place and way out.
 obs::Event describe_warning(const Status& warning, WallTime now);
 

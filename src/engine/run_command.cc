@@ -38,7 +38,8 @@ obs::Event note(const std::string& text, WallTime now) {
   return std::move(event.with("message", text));
 }
 
-/// Turns the first signal into a stop with savepoint, the second into an end at once.
+/// Turns the first signal into a stop with savepoint, the second into an end at once. Between two attempts
+/// there is nothing that a savepoint could hold beyond the newest checkpoint: the first signal ends the job.
 class SignalWatch {
  public:
   SignalWatch(RunningJob& job, obs::EventSink& events, env::Clock& clock)
@@ -54,12 +55,15 @@ class SignalWatch {
 
  private:
   void watch() {
-    int seen = 0;
+    bool asked = false;
     while (!over_) {
-      const int now = signals;
-      if (now > seen && seen == 0) stop();
-      if (now > 1) job_.abandon();
-      seen = now;
+      const int seen = signals;
+      if (seen > 1 || (seen == 1 && job_.between_attempts())) {
+        job_.abandon();
+      } else if (seen == 1 && !asked) {
+        asked = true;
+        stop();
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
@@ -89,6 +93,8 @@ Exit end_code(const JobEnd& end) {
       std::fprintf(stderr, "stopped; savepoint %s\n", end.savepoint.c_str());
       return kDone;
     case JobEnd::Kind::kAbandoned:
+      std::fprintf(stderr,
+                   "stopped without a savepoint; run the job again to go on from its newest checkpoint\n");
       return last_signal == SIGTERM ? kTerminated : kInterrupted;
     case JobEnd::Kind::kFailed:
       report(end.error);

@@ -51,7 +51,10 @@ void RunningJob::note_start(const runtime::JobAttempt& attempt) {
       event.with("replays", *replayed_);
     }
   }
-  if (events_ != nullptr) events_->on_event(std::move(event));
+  if (events_ == nullptr) return;
+  events_->on_event(std::move(event));
+  const checkpoint::Manifest* restored = attempt.restored_manifest();
+  if (restored != nullptr && restored->drained) events_->on_event(describe_drained(env_.clock->now()));
 }
 
 void RunningJob::note_failure(const Status& error, Duration wait) {
@@ -108,6 +111,11 @@ void RunningJob::abandon() {
   const std::lock_guard lock(mutex_);
   if (driver_ != nullptr) driver_->stop();
   changed_.notify_all();
+}
+
+bool RunningJob::between_attempts() const {
+  const std::lock_guard lock(mutex_);
+  return attempt_ == nullptr;
 }
 
 JobView RunningJob::view() const {

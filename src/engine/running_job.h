@@ -54,6 +54,8 @@ class RunningJob {
   void savepoint(bool stop, bool drain, runtime::SavepointAnswer answer);
   /// Ends `run` as a crash would.
   void abandon();
+  /// Nothing runs: the job starts, or waits for its next attempt.
+  bool between_attempts() const;
   JobView view() const;
   const plan::Plan& plan() const { return plan_; }
   const runtime::JobOptions& options() const { return options_; }
