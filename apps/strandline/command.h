@@ -12,7 +12,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace strand::app {
 
@@ -26,6 +27,9 @@ struct Context {
 
 /// Options that name a job file, shared by the commands that read one.
 void add_job_options(CLI::App& app, engine::JobArguments& arguments);
+
+/// Accepts whole numbers from `lowest` on.
+CLI::Validator at_least(int64_t lowest);
 
 /// Compiles the job of the command line.
 Result<sql::CompiledJob> load(Context& context, const engine::JobArguments& arguments);

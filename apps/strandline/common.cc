@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <thread>
 
@@ -16,6 +17,16 @@ void add_job_options(CLI::App& app, engine::JobArguments& arguments) {
   app.add_option("--with", arguments.with, "TABLE.KEY=VALUE: an option of a table")->take_all();
   app.add_option("--profile", arguments.profiles, "A YAML file with settings and table options")->take_all();
   app.add_option("--env-file", arguments.env_file, "NAME=VALUE lines for ${NAME} in profiles");
+}
+
+CLI::Validator at_least(int64_t lowest) {
+  const auto judge = [lowest](std::string& text) -> std::string {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size() && number >= lowest) return {};
+    return "expected a whole number from " + std::to_string(lowest) + " on, found '" + text + "'";
+  };
+  return CLI::Validator(judge, "");
 }
 
 Result<sql::CompiledJob> load(Context& context, const engine::JobArguments& arguments) {

@@ -44,14 +44,12 @@ void add_explain(CLI::App& app, Context& context, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "explain", "Show the plan, its state, settings with their origin, and what they promise");
   add_job_options(*command, arguments->job);
-  command->add_option("--rate", arguments->load.rate, "Records a second that arrive")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--rate", arguments->load.rate, "Records a second that arrive")->check(at_least(0));
   command->add_option("--capacity", arguments->load.capacity, "Records a second that the job can read")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--keys", arguments->load.keys, "Keys written since a checkpoint")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(1));
+  command->add_option("--keys", arguments->load.keys, "Keys written since a checkpoint")->check(at_least(0));
   command->add_option("--sink-rate", arguments->load.sink_rate, "Keys a second that the table takes")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--restart", arguments->restart,
                       "From a crash until rows are read again, such as '50 s'");
   command->footer("Example: strandline explain job.sql --rate 100000 --capacity 128000 --restart '50 s'");

@@ -21,16 +21,14 @@ struct GenArguments {
   int64_t pace = 0;
 };
 
-/// --rows and --pace speak of what the options have in other words.
+/// --rows and --pace speak of what the options have in other words. Rows that the seconds do not divide are
+/// rounded down to whole clicks a second.
 void settle(GenArguments& arguments, bool seconds_given) {
   datagen::ClickOptions& clicks = arguments.clicks;
   if (arguments.pace > 0) clicks.rate = arguments.pace;
   if (arguments.rows == 0) return;
-  if (seconds_given && arguments.pace == 0) {
-    clicks.rate = std::max<int64_t>(1, arguments.rows / clicks.seconds);
-  } else {
-    clicks.seconds = (arguments.rows + clicks.rate - 1) / clicks.rate;
-  }
+  if (!seconds_given || arguments.pace > 0) clicks.seconds = (arguments.rows + clicks.rate - 1) / clicks.rate;
+  if (arguments.pace == 0) clicks.rate = std::max<int64_t>(1, arguments.rows / clicks.seconds);
 }
 
 std::string progress_text(const datagen::ClickProgress& p) {
@@ -88,7 +86,8 @@ void add_gen_clicks(CLI::App& gen, Context& context, int& exit_code) {
   datagen::ClickOptions& clicks = arguments->clicks;
   command->add_option("--out", arguments->out, "Folder of the shard files; files there are replaced")
       ->required();
-  command->add_option("--rows", arguments->rows, "Clicks in all, to whole clicks a second")->check(CLI::PositiveNumber);
+  command->add_option("--rows", arguments->rows, "Clicks in all, to whole clicks a second")
+      ->check(at_least(1));
   command->add_option("--shards", clicks.shards, "Shard files")->capture_default_str();
   CLI::Option* seconds =
       command->add_option("--seconds", clicks.seconds, "Seconds of arrival")->capture_default_str();
@@ -96,7 +95,7 @@ void add_gen_clicks(CLI::App& gen, Context& context, int& exit_code) {
   command
       ->add_option("--pace", arguments->pace,
                    "Write that many clicks a second, as they would arrive, from now on")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command->add_option("--ads", clicks.ads, "Ads")->capture_default_str();
   command->add_option("--users", clicks.users, "Users")->capture_default_str();
   command->add_option("--seed", clicks.seed, "The same seed gives the same bytes")->capture_default_str();
@@ -121,6 +120,7 @@ void add_gen_clicks(CLI::App& gen, Context& context, int& exit_code) {
 void add_gen(CLI::App& app, Context& context, int& exit_code) {
   CLI::App* command = app.add_subcommand("gen", "Generate deterministic input");
   command->require_subcommand(1);
+  command->footer("Example: strandline gen clicks --out clicks --rows 1000000 --shards 8");
   add_gen_clicks(*command, context, exit_code);
 }
 

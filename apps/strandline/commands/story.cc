@@ -182,7 +182,7 @@ void add_story(CLI::App& app, Context&, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "story", "Tell the reference story: a few clicks, a crash and a replay, instant by instant");
   command->add_option("--branch", *name, "What is changed")->capture_default_str();
-  std::string footer = "Branches:\n";
+  std::string footer = "Example: strandline story --branch no-floor\n\nBranches:\n";
   for (const auto& [known, branch] : branches()) footer += "  " + known + ": " + branch.what + "\n";
   command->footer(footer + "Nothing runs in real time and nothing is written.");
   command->callback([&exit_code, name] { exit_code = tell(*name); });
