@@ -11,6 +11,12 @@ using columnar::TypeKind;
 
 namespace {
 
+/// Flink's old windows: TUMBLE(ts, …) in GROUP BY, TUMBLE_START(ts, …) beside it.
+bool is_group_window(std::string_view function) {
+  const std::string_view window = function.substr(0, function.find('_'));
+  return window == "TUMBLE" || window == "HOP" || window == "SESSION";
+}
+
 std::string join_names(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
@@ -167,7 +173,13 @@ Result<ExprPtr> ExpressionBinder::bind_call(const ast::Expr& e) const {
   if (e.text == "CURRENT_WATERMARK") STRAND_OK(check_watermark_call(e, args));
   const bool to_unit = (e.text == "FLOOR" || e.text == "CEIL") && args.size() == 2;  // FLOOR(ts TO HOUR)
   Result<ExprPtr> call = expr::resolve_call(to_unit ? e.text + "_TIME" : e.text, std::move(args));
-  return call.ok() ? call : located(std::move(call).status(), e.place);
+  if (call.ok()) return call;
+  Status error = located(std::move(call).status(), e.place);
+  if (!is_group_window(e.text) || error.code() != ErrorCode::kUnknownFunction) return error;
+  return std::move(error).hint(
+      "window in FROM: FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(time), INTERVAL '1' MINUTE)) GROUP BY "
+      "window_start, "
+      "window_end");
 }
 
 Status ExpressionBinder::check_watermark_call(const ast::Expr& e, const std::vector<ExprPtr>& args) const {

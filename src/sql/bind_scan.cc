@@ -17,8 +17,10 @@ Status check_time_type(const TableColumn& column, const columnar::Type& type, co
     return std::move(error).hint("declare it as " + std::string(type.kind == TypeKind::kTimestamp
                                                                     ? "TIMESTAMP(3)"
                                                                     : "TIMESTAMP_LTZ(3)"));
-  return std::move(error).hint("add a computed column: event_time AS TO_TIMESTAMP_LTZ(" + column.name +
-                               ", 3)");
+  const bool text = type.kind == TypeKind::kString;
+  return std::move(error).hint(
+      "add a computed column: event_time AS " +
+      (text ? "TO_TIMESTAMP(" + column.name + ")" : "TO_TIMESTAMP_LTZ(" + column.name + ", 3)"));
 }
 
 /// The constant that the watermark trails the time column by, if it is that simple.

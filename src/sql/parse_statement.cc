@@ -35,7 +35,10 @@ Result<std::vector<ast::Statement>> Parser::script() {
     parsed.place = place;
     statements.push_back(std::move(parsed));
     if (peek().kind != Token::Kind::kEnd) {
-      if (!is_symbol(";")) return expected("';' or the end of the statement");
+      if (is_symbol(";")) continue;
+      Status error = expected("';' or the end of the statement");
+      if (std::ranges::find(kStatements, peek().upper) == kStatements.end()) return error;
+      return std::move(error).hint("write ';' behind each statement");
     }
   }
 }
