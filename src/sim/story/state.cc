@@ -93,13 +93,9 @@ class StateReader {
                      const state::Section& section) {
     auto specs = ops::accumulator_specs(window.aggregates);
     const auto bigint = columnar::make_type(columnar::TypeKind::kBigInt, false);
-    const bool counts_rows = std::ranges::find(specs, state::AccumulatorOp::kCountStar,
-                                               &state::AccumulatorSpec::op) != specs.end();
     const bool is_minute = window.size.millis == 60'000;
-    // Partials count the rows in them beside themselves.
-    if (!counts_rows || partials_.contains(node.id)) {
-      specs.push_back({state::AccumulatorOp::kCountStar, 0, nullptr, bigint});
-    }
+    // The operator counts its input in a column of its own.
+    specs.push_back({state::AccumulatorOp::kCountStar, 0, nullptr, bigint});
     const auto accumulators = std::make_shared<const state::Accumulators>(specs);
     const ops::Keys keys(node.inputs[0].node->schema(node.inputs[0].port), window.keys);
     const columnar::Schema& input = *node.inputs[0].node->schema(node.inputs[0].port);
