@@ -1,10 +1,11 @@
-// Measures state tables and the operators on them, on columnar input: `bench_state ids|dedup|windows [n]`.
-// One JSON line a figure. n: live ids, or keys.
+// Measures state tables and the operators on them, on columnar input: `bench_state
+// ids|dedup|windows|sliced|sessions [n]`. One JSON line a figure. n: live ids, or keys.
 #include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/hash.h"
@@ -150,13 +151,14 @@ void bench_dedup(int64_t live) {
   });
 }
 
-/// Two million rows a window, keys in random order.
-void bench_windows(int64_t keys) {
+ops::WindowOptions window_options(expr::WindowKind kind, int64_t size, int64_t step) {
   ops::WindowOptions options;
   options.input = input_schema();
   options.keys = {0};
   options.time_column = 1;
-  options.size = Duration{2'000'000};
+  options.kind = kind;
+  options.size = Duration{size};
+  options.step = Duration{step};
   const auto bigint = make_type(TypeKind::kBigInt, false);
   const auto time = columnar::timestamp_type(3, false, false);
   options.aggregates = {{expr::Aggregate::Kind::kCountStar, 0, nullptr, bigint, "n"}};
@@ -166,20 +168,64 @@ void bench_windows(int64_t keys) {
                                    {"window_end", time},
                                    {"window_time", time},
                                    {"n", bigint}});
+  return options;
+}
+
+/// One of `space` keys in random order.
+void append_key(uint64_t random, uint64_t space, columnar::ColumnBuilder& out) {
+  char text[24];
+  const int size =
+      std::snprintf(text, sizeof text, "ad_%llu", static_cast<unsigned long long>(random % space));
+  out.append_string({text, static_cast<size_t>(size)});
+}
+
+/// Rows at equal distances, `per_second` of them in each second of event time.
+void bench_aligned(const char* name, const ops::WindowOptions& options, int64_t keys, int64_t per_second) {
   auto op = ops::make_window_aggregate(options);
   STRAND_CHECK(op.ok());
-  const auto space = static_cast<uint64_t>(keys);
-  bench_operator(
-      "windows", **op, keys, 4'000'000, 20'000'000, [space](int64_t i, columnar::BatchBuilder& out) {
-        char text[24];
-        const int size =
-            std::snprintf(text, sizeof text, "ad_%llu",
-                          static_cast<unsigned long long>(mix64(static_cast<uint64_t>(i)) % space));
-        out.column(0).append_string({text, static_cast<size_t>(size)});
-        out.column(1).append(i);
-        out.end_row();
-        return EventTime{i};
-      });
+  bench_operator(name, **op, keys, 4'000'000, 20'000'000, [=](int64_t i, columnar::BatchBuilder& out) {
+    append_key(mix64(static_cast<uint64_t>(i)), static_cast<uint64_t>(keys), out.column(0));
+    const int64_t millis = i * 1000 / per_second;
+    out.column(1).append(millis);
+    out.end_row();
+    return EventTime{millis};
+  });
+}
+
+/// Two million rows a window.
+void bench_windows(int64_t keys) {
+  bench_aligned("windows", window_options(expr::WindowKind::kTumble, 2'000'000, 0), keys, 1000);
+}
+
+/// 60 s every 10 s (CUMULATE: to 60 s by 10 s), 200,000 and a million rows in each 10 s.
+void bench_sliced(int64_t keys) {
+  for (const auto& [kind, few, many] :
+       {std::tuple{expr::WindowKind::kHop, "hop", "hop_dense"},
+        std::tuple{expr::WindowKind::kCumulate, "cumulate", "cumulate_dense"}}) {
+    bench_aligned(few, window_options(kind, 60'000, 10'000), keys, 20'000);
+    bench_aligned(many, window_options(kind, 60'000, 10'000), keys, 100'000);
+  }
+}
+
+/// Sessions with a gap of 30 s. A row of each key about every 10 s; a tenth of the rows is out of order by up
+/// to 60 s, or none is.
+void bench_sessions(int64_t keys) {
+  for (const bool disorder : {false, true}) {
+    auto op = ops::make_window_aggregate(window_options(expr::WindowKind::kSession, 30'000, 0));
+    STRAND_CHECK(op.ok());
+    const int64_t per_second = std::max<int64_t>(1, keys / 10);
+    bench_operator(disorder ? "sessions_out_of_order" : "sessions", **op, keys, 4'000'000, 20'000'000,
+                   [=](int64_t i, columnar::BatchBuilder& out) {
+                     const uint64_t random = mix64(static_cast<uint64_t>(i));
+                     append_key(random, static_cast<uint64_t>(keys), out.column(0));
+                     const int64_t now = i * 1000 / per_second;
+                     const uint64_t chance = mix64(random);
+                     const bool behind = disorder && chance % 10 == 0;
+                     out.column(1).append(now - (behind ? static_cast<int64_t>(chance / 10 % 60'000) : 0));
+                     out.end_row();
+                     return EventTime{now - (disorder ? 60'000 : 0)};
+                   });
+  }
 }
 
 }  // namespace
@@ -195,8 +241,12 @@ int main(int argc, char** argv) {
     strand::bench_dedup(n > 0 ? n : kLive);
   } else if (what == "windows") {
     strand::bench_windows(n > 0 ? n : 10'000);
+  } else if (what == "sliced") {
+    strand::bench_sliced(n > 0 ? n : 10'000);
+  } else if (what == "sessions") {
+    strand::bench_sessions(n > 0 ? n : 100'000);
   } else {
-    std::fprintf(stderr, "usage: bench_state ids|dedup|windows [n]\n");
+    std::fprintf(stderr, "usage: bench_state ids|dedup|windows|sliced|sessions [n]\n");
     return 2;
   }
   return 0;

@@ -36,17 +36,30 @@ struct Rows {
   }
 };
 
-/// SELECT key, window_start, window_end, window_time, SUM(value), COUNT(*) ... TUMBLE
-ops::WindowOptions tumble(const Json& config) {
+std::optional<expr::WindowKind> window_kind(const std::string& assigner) {
+  static const std::map<std::string, expr::WindowKind> kKinds = {{"tumble", expr::WindowKind::kTumble},
+                                                                 {"hop", expr::WindowKind::kHop},
+                                                                 {"cumulate", expr::WindowKind::kCumulate},
+                                                                 {"session", expr::WindowKind::kSession}};
+  const auto found = kKinds.find(assigner);
+  if (found == kKinds.end()) return std::nullopt;
+  return found->second;
+}
+
+/// SELECT key, window_start, window_end, window_time, SUM(value), COUNT(*) of a window
+ops::WindowOptions window_options(const Json& config, expr::WindowKind kind) {
   const std::string zone = text(config, "zone", "UTC");
   const auto bigint = columnar::make_type(TypeKind::kBigInt);
   const auto local = columnar::timestamp_type(3, false, false);
+  const Json& assigner = config.at("assigner");
   ops::WindowOptions options;
   options.input = Rows::schema(zone != "UTC");
   options.keys = {0};
   options.time_column = 2;
-  options.size = {config.at("assigner").at("size").get<int64_t>()};
-  options.offset = {number(config.at("assigner"), "offset", 0)};
+  options.kind = kind;
+  options.size = {number(assigner, kind == expr::WindowKind::kSession ? "gap" : "size", 0)};
+  options.step = {number(assigner, kind == expr::WindowKind::kHop ? "slide" : "step", 0)};
+  options.offset = {number(assigner, "offset", 0)};
   options.zone = zone;
   const auto count = columnar::make_type(TypeKind::kBigInt, false);
   options.aggregates = {{expr::Aggregate::Kind::kSum, 1, bigint, bigint, "total"},
@@ -65,18 +78,15 @@ ops::WindowOptions tumble(const Json& config) {
   return options;
 }
 
-/// Writes results as [kind, key, start, end, sum, count]; counts late rows.
+/// Writes results as [kind, key, start, end, sum, count].
 class Collector : public flow::Emitter {
  public:
   Status emit(Port port, columnar::Batch batch) override {
-    if (port == Port::kLate) dropped_ += batch.rows();
     if (port == Port::kMain) batch.for_each_row([&](int64_t row) { write(batch, row); });
     return {};
   }
   bool wanted(Port) const override { return true; }
   Json take() { return std::exchange(out_, Json::array()); }
-  int64_t dropped() const { return dropped_; }
-  void forget_dropped() { dropped_ = 0; }
 
  private:
   void write(const columnar::Batch& batch, int64_t row) {
@@ -87,13 +97,13 @@ class Collector : public flow::Emitter {
     out_.push_back({{"v", std::move(value)}});
   }
   Json out_ = Json::array();
-  int64_t dropped_ = 0;
 };
 
-class TumbleReplay : public Replay {
+class WindowReplay : public Replay {
  public:
-  explicit TumbleReplay(const Json& config)
-      : options_(tumble(config)), parallelism_(static_cast<int32_t>(number(config, "parallelism", 1))) {}
+  WindowReplay(const Json& config, expr::WindowKind kind)
+      : options_(window_options(config, kind)),
+        parallelism_(static_cast<int32_t>(number(config, "parallelism", 1))) {}
 
   Status start() {
     STRAND_OK(env_.files.make_dirs("files"));
@@ -110,7 +120,6 @@ class TumbleReplay : public Replay {
       STRAND_OK(snapshot(step.at("id").get<int64_t>()));
     } else if (op == "restore") {
       const auto same = static_cast<int64_t>(lanes_.size());
-      out_.forget_dropped();
       STRAND_OK(open(static_cast<int32_t>(number(step, "parallelism", same)),
                      &snapshots_.at(step.at("id").get<int64_t>())));
     } else if (op != "processing_time") {
@@ -202,7 +211,9 @@ class TumbleReplay : public Replay {
 
   /// At the end nothing may be left; before it, Flink's numbers do not count the rows that it buffers.
   Json result(bool ended) {
-    Json result{{"dropped", out_.dropped()}};
+    int64_t dropped = 0;
+    for (const auto& lane : lanes_) dropped += lane->ledger[obs::Entry::kLate];
+    Json result{{"dropped", dropped}};
     if (ended) {
       int64_t entries = 0;
       for (const auto& lane : lanes_) entries += lane->op->state_rows();
@@ -231,11 +242,12 @@ std::optional<Family> make_sql_family(const std::string& family, const Json& con
   Family made;
   made.comparison = Comparison::kRows;
   const std::string assigner = text(config.at("assigner"), "type");
-  if (assigner != "tumble") {
+  const auto kind = window_kind(assigner);
+  if (!kind) {
     made.unsupported = "window " + assigner;
     return made;
   }
-  auto replay = std::make_unique<TumbleReplay>(config);
+  auto replay = std::make_unique<WindowReplay>(config, *kind);
   made.refused = replay->start();
   made.replay = std::move(replay);
   return made;

@@ -1,6 +1,7 @@
 #include "ops/late_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace strand::ops {
 
@@ -11,12 +12,12 @@ void append_timestamp(int64_t millis, columnar::ColumnBuilder& out) {
 Status LateRows::emit(const columnar::Batch& batch, const flow::OperatorContext& context,
                       flow::Emitter& out) {
   if (rows_.empty()) return Status();
-  context.ledger->add(obs::Entry::kLate, static_cast<int64_t>(rows_.size()));
+  context.ledger->add(obs::Entry::kLate, std::exchange(lost_, 0));
   if (schema_ == nullptr || !out.wanted(Port::kLate)) {
     rows_.clear();
     return Status();
   }
-  std::ranges::sort(rows_, {}, &Late::row);
+  std::ranges::stable_sort(rows_, {}, &Late::row);
   std::vector<uint32_t> positions;
   for (const Late& late : rows_) positions.push_back(late.row);
   std::vector<columnar::ColumnPtr> columns;
@@ -28,7 +29,7 @@ Status LateRows::emit(const columnar::Batch& batch, const flow::OperatorContext&
     append_timestamp(late.window.start, added[0]);
     append_timestamp(late.window.end, added[1]);
     append_timestamp(late.judge.millis, added[2]);
-    added[3].append_boolean(true);
+    added[3].append_boolean(late.fully);
   }
   for (auto& builder : added) columns.push_back(builder.finish());
   const auto rows = static_cast<int64_t>(rows_.size());

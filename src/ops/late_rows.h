@@ -6,19 +6,27 @@
 
 #include "flow/operator.h"
 #include "ops/operators.h"
-#include "ops/window_slices.h"
+#include "ops/window_assigner.h"
 
 namespace strand::ops {
 
-/// Collects the rows of one batch that were judged late, and emits them in their order: the input's columns,
-/// window_start, window_end, judge, fully_late.
+/// Collects what the rows of one batch have missed, and emits it in the order of the rows: the input's
+/// columns, window_start, window_end, judge, fully_late. A row comes once for each closed window that it
+/// would have been part of.
 class LateRows {
  public:
   explicit LateRows(columnar::SchemaPtr schema) : schema_(std::move(schema)) {}
-  void add(uint32_t row, const WindowBounds& window, EventTime judge) {
-    rows_.push_back({row, window, judge});
+  /// `fully`: no window takes the row any more. Such a row must be booked, once.
+  void add(uint32_t row, const WindowBounds& window, EventTime judge, bool fully = true) {
+    rows_.push_back({row, window, judge, fully});
   }
-  /// Books them and, if anybody reads them, emits them; empty afterwards.
+  void book() { ++lost_; }
+  /// A row whose only window is closed.
+  void lose(uint32_t row, const WindowBounds& window, EventTime judge) {
+    add(row, window, judge);
+    book();
+  }
+  /// Writes the booked ones into the ledger and, if anybody reads them, emits all; empty afterwards.
   Status emit(const columnar::Batch& batch, const flow::OperatorContext& context, flow::Emitter& out);
 
  private:
@@ -26,9 +34,11 @@ class LateRows {
     uint32_t row;
     WindowBounds window;
     EventTime judge;
+    bool fully;
   };
   columnar::SchemaPtr schema_;  // null: the view $late is not read
   std::vector<Late> rows_;
+  int64_t lost_ = 0;
 };
 
 /// A local time in milliseconds in the unit of a TIMESTAMP column.

@@ -10,6 +10,7 @@
 #include "columnar/batch.h"
 #include "expr/aggregate.h"
 #include "expr/compile.h"
+#include "expr/window.h"
 #include "flow/operator.h"
 
 namespace strand::ops {
@@ -54,7 +55,9 @@ struct WindowOptions {
   SchemaPtr input;
   std::vector<size_t> keys;
   size_t time_column = 0;
-  Duration size;
+  expr::WindowKind kind = expr::WindowKind::kTumble;
+  Duration size;  // of a session: the gap
+  Duration step;
   Duration offset;
   std::vector<Aggregate> aggregates;
   SchemaPtr output;       // keys, window_start, window_end, window_time, aggregates
@@ -65,19 +68,25 @@ struct WindowOptions {
   bool partial_input = false;
   PartialRules partial_rules = {};
 };
-/// Tumbling windows with incremental aggregates, one open-addressing table a slice (state/aggregate_table.h),
-/// dropped whole when event time reaches the window's last millisecond: in that call of `advance`, in the
-/// order of windows, every due window is emitted, its keys in the order in which they came. A row is late
-/// when `end - 1 ms <= judge(key group)`. kEarly: at whole multiples of early_delay, the totals that changed
-/// since; the last change when the window closes; what was last emitted is part of the state and told again
-/// after a restore (replay.md F4). A partial of a closed window is booked as late and not emitted: partials
-/// are made only where nobody reads the late rows, or where the judge in front is never behind this one (T8).
+/// Windows with incremental aggregates. TUMBLE, HOP and CUMULATE: one open-addressing table a slice
+/// (state/aggregate_table.h), so that a row is added once; windows are merged from slices when event time
+/// reaches their last millisecond: in that call of `advance`, in the order of windows, every due window is
+/// emitted, its keys in the order in which they came, and slices without further windows are dropped whole. A
+/// row counts in the windows that are still open; it misses those with `end - 1 ms <= judge(key group)`, and
+/// is late when none is left. kEarly: at whole multiples of early_delay, the totals that changed since; the
+/// last change when the window closes; what was last emitted is part of the state and told again after a
+/// restore (replay.md F4); each window then has a table of its own. A partial of a closed window is booked as
+/// late and not emitted: partials are made only where nobody reads the late rows, or where the judge in front
+/// is never behind this one (T8).
+///
+/// SESSION: state/session_table.h. A row that touches an open session is never late; else it is judged by the
+/// session that it would begin. No partials, no early firing.
 Result<OperatorPtr> make_window_aggregate(WindowOptions options);
 
 /// What travels between make_pre_aggregate and make_window_aggregate with partial_input: keys, window_end
-/// BIGINT, rows BIGINT, then the accumulators.
+/// (of the slice) BIGINT, rows BIGINT, then the accumulators.
 SchemaPtr pre_aggregate_schema(const WindowOptions& options);
-/// Partial sums per (key, window) in front of the exchange, under the three rules: lateness is decided per
+/// Partial sums per (key, slice) in front of the exchange, under the three rules: lateness is decided per
 /// row, before any partial (late rows go to kLate alone); partials go before a watermark; partials go before
 /// a barrier. They also go `max_wait` after the first row buffered since the last flush.
 Result<OperatorPtr> make_pre_aggregate(WindowOptions options, Duration max_wait);

@@ -44,12 +44,13 @@ class PreAggregate : public Operator {
     STRAND_TRY(const auto times, times_.read(batch, options_.time_column, rows));
     keys_.read(batch, rows);
     bool whole = false;
-    for (const WindowRows& window : splitter_.split(assigner_, times, whole)) {
-      // Rule 1: lateness is judged here, row by row, before any partial. All rows of a window have one judge.
-      if (options_.partial_rules.rows_judged && reached(window.window.last, context_->judge())) {
-        each(rows, window, whole, [&](size_t i) { late_.add(rows[i], window.window, context_->judge()); });
+    for (const SliceRows& slice : splitter_.split(assigner_, times, whole)) {
+      // Rule 1: lateness is judged here, row by row, before any partial. All rows of a slice have one judge.
+      if (options_.partial_rules.rows_judged &&
+          reached(assigner_.last_window(slice.slice).last, context_->judge())) {
+        lose(rows, slice, whole);
       } else {
-        put(batch, rows, window, whole);
+        put(batch, rows, slice, whole);
       }
     }
     STRAND_OK(late_.emit(batch, *context_, out));
@@ -83,32 +84,40 @@ class PreAggregate : public Operator {
     return std::make_shared<const Accumulators>(std::move(specs));
   }
 
+  void lose(std::span<const uint32_t> rows, const SliceRows& slice, bool whole) {
+    assigner_.windows_of(slice.slice, windows_);
+    each(rows, slice, whole, [&](size_t i) {
+      for (const WindowBounds& window : windows_) late_.add(rows[i], window, context_->judge());
+      late_.book();
+    });
+  }
+
   template <class F>
-  static void each(std::span<const uint32_t> rows, const WindowRows& window, bool whole, F&& f) {
+  static void each(std::span<const uint32_t> rows, const SliceRows& slice, bool whole, F&& f) {
     if (whole) {
       for (size_t i = 0; i < rows.size(); ++i) f(i);
     } else {
-      for (const uint32_t i : window.indexes) f(size_t{i});
+      for (const uint32_t i : slice.indexes) f(size_t{i});
     }
   }
 
-  void put(const Batch& batch, std::span<const uint32_t> rows, const WindowRows& window, bool whole) {
+  void put(const Batch& batch, std::span<const uint32_t> rows, const SliceRows& found, bool whole) {
     picked_rows_.clear();
     picked_hashes_.clear();
     picked_keys_.clear();
-    each(rows, window, whole, [&](size_t i) {
+    each(rows, found, whole, [&](size_t i) {
       picked_rows_.push_back(rows[i]);
       picked_hashes_.push_back(keys_.hashes()[i]);
       picked_keys_.push_back(keys_.keys()[i]);
     });
-    WindowSlices::Slice& slice = slices_->open(window.window);
+    WindowSlices::Slice& slice = slices_->open(found.slice);
     state_rows_.resize(picked_rows_.size());
     slice.table->find_or_add(picked_hashes_, picked_keys_, state_rows_);
     slice.table->accumulators().update(batch, picked_rows_, state_rows_, slice.table->values());
     slice.held += static_cast<int64_t>(picked_rows_.size());
     if (flush_at_ == WallTime::never()) flush_at_ = context_->now + max_wait_;
     // The end of time closes whatever is here.
-    newest_held_ = std::max(newest_held_, window.window.last + Duration{1});
+    newest_held_ = std::max(newest_held_, assigner_.last_window(found.slice).last + Duration{1});
   }
 
   Status flush(Emitter& out) {
@@ -136,7 +145,7 @@ class PreAggregate : public Operator {
     columnar::BatchBuilder& out = rows.row();
     keys_.append(state::KeyTable::key_of(row), out);
     const size_t n = options_.keys.size();
-    out.column(n).append(slice.window.end);
+    out.column(n).append(slice.bounds.end);
     out.column(n + 1).append(slice.table->accumulators().count(accumulators_->size(), row));
     partial_columns_.clear();
     for (size_t i = n + 2; i < output_->size(); ++i) partial_columns_.push_back(&out.column(i));
@@ -164,7 +173,8 @@ class PreAggregate : public Operator {
   Keys keys_;
   RowList row_list_;
   Times times_;
-  WindowSplitter splitter_;
+  SliceSplitter splitter_;
+  std::vector<WindowBounds> windows_;
   LateRows late_;
   std::vector<uint32_t> picked_rows_;
   std::vector<uint64_t> picked_hashes_;

@@ -6,6 +6,8 @@
 #include "ops/late_rows.h"
 #include "ops/operators.h"
 #include "ops/rows.h"
+#include "ops/session_aggregate.h"
+#include "ops/window_accumulators.h"
 #include "ops/window_slices.h"
 
 namespace strand::ops {
@@ -16,27 +18,35 @@ using flow::Batch;
 using flow::Emitter;
 using flow::OperatorContext;
 using obs::Entry;
-using state::AccumulatorOp;
-using state::Accumulators;
 
 constexpr int32_t kStateVersion = 1;
 
-/// The aggregates, and a COUNT(*) of what arrived for a key: rows, or partials, which count the rows in them
-/// and not themselves. It is there in both cases, because the state must not depend on whether partials are
-/// made: that follows from the parallelism, which may change at a restore.
-struct WindowAccumulators {
-  std::shared_ptr<const Accumulators> aggregates;
-  std::shared_ptr<const Accumulators> all;
-  size_t held = 0;  // which of `all` counts what arrived
+/// Rows of a batch with the hashes and bytes of their keys.
+struct Rows {
+  std::span<const uint32_t> rows;
+  std::span<const uint64_t> hashes;
+  std::span<const std::string_view> keys;
+};
 
-  explicit WindowAccumulators(const WindowOptions& options) {
-    auto specs = accumulator_specs(options.aggregates);
-    aggregates = std::make_shared<const Accumulators>(specs);
-    held = specs.size();
-    specs.push_back(
-        {AccumulatorOp::kCountStar, 0, nullptr, columnar::make_type(columnar::TypeKind::kBigInt, false)});
-    all = std::make_shared<const Accumulators>(std::move(specs));
+/// Some of such rows; one buffer, used again.
+class PickedRows {
+ public:
+  Rows of(const Rows& from, std::span<const uint32_t> indexes) {
+    rows_.resize(indexes.size());
+    hashes_.resize(indexes.size());
+    keys_.resize(indexes.size());
+    for (size_t i = 0; i < indexes.size(); ++i) {
+      rows_[i] = from.rows[indexes[i]];
+      hashes_[i] = from.hashes[indexes[i]];
+      keys_[i] = from.keys[indexes[i]];
+    }
+    return {rows_, hashes_, keys_};
   }
+
+ private:
+  std::vector<uint32_t> rows_;
+  std::vector<uint64_t> hashes_;
+  std::vector<std::string_view> keys_;
 };
 
 /// The key columns of the rows that arrive.
@@ -47,11 +57,14 @@ std::vector<size_t> input_keys(const WindowOptions& options) {
   return keys;
 }
 
+/// TUMBLE, HOP and CUMULATE. Where totals are emitted early, each window has a table (`whole_windows_`),
+/// because what was emitted is remembered there; else each slice has one.
 class WindowAggregate : public Operator {
  public:
   WindowAggregate(WindowOptions options, WindowAssigner assigner)
       : options_(std::move(options)),
         assigner_(std::move(assigner)),
+        whole_windows_(options_.early_delay || options_.kind == expr::WindowKind::kTumble),
         accumulators_(options_),
         keys_(options_.partial_input ? pre_aggregate_schema(options_) : options_.input, input_keys(options_)),
         late_(options_.partial_input ? nullptr : options_.late_output) {}
@@ -70,12 +83,12 @@ class WindowAggregate : public Operator {
     STRAND_OK(read_times(batch, rows));
     keys_.read(batch, rows);
     bool whole = false;
-    for (WindowRows& window : splitter_.split(assigner_, times_read_, whole)) {
+    for (SliceRows& slice : splitter_.split(assigner_, times_read_, whole)) {
       if (whole) {
-        add(batch, rows, window.window, keys_.hashes(), keys_.keys());
+        add(batch, {rows, keys_.hashes(), keys_.keys()}, slice.slice);
       } else {
-        pick(rows, window.indexes);
-        add(batch, picked_rows_, window.window, picked_hashes_, picked_keys_);
+        const Rows all{rows, keys_.hashes(), keys_.keys()};
+        add(batch, picked_.of(all, slice.indexes), slice.slice);
       }
     }
     STRAND_OK(late_.emit(batch, *context_, out));
@@ -85,10 +98,10 @@ class WindowAggregate : public Operator {
 
   Status advance(Emitter& out) override {
     if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
-    auto& all = slices_->all();
-    while (!all.empty() && reached(all.begin()->second.window.last, context_->watermark)) {
-      STRAND_OK(fire(all.begin()->second, out));
-      slices_->close(all.begin()->first);
+    while (const auto window = due()) {
+      STRAND_OK(fire(*window, out));
+      closed_end_ = window->end;
+      drop_closed();
     }
     update_books();
     return Status();
@@ -110,7 +123,7 @@ class WindowAggregate : public Operator {
       Status status;
       slice.table->for_each([&](const char* row) {
         if (status.ok() && slice.table->was_emitted(row))
-          status = emit_row(slice, row, slice.table->emitted(row), rows);
+          status = emit_row(slice.bounds, row, slice.table->emitted(row), rows);
       });
       STRAND_OK(status);
     }
@@ -130,12 +143,13 @@ class WindowAggregate : public Operator {
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kStateVersion) return newer_state(part.ref);
+      if (part.ref.version > kStateVersion) return newer_state(part.ref, kStateVersion);
       ByteReader in(part.bytes());
       STRAND_TRY(const uint64_t windows, in.get<uint64_t>());
       for (uint64_t i = 0; i < windows; ++i) {
         STRAND_TRY(const int64_t end, in.get<int64_t>());
-        WindowSlices::Slice& slice = slices_->open(assigner_.window_ending(end));
+        WindowSlices::Slice& slice =
+            slices_->open(whole_windows_ ? assigner_.window_ending(end) : assigner_.slice_ending(end));
         STRAND_OK(slice.table->decode(in, context_->key_groups, context_->max_parallelism));
       }
     }
@@ -156,14 +170,7 @@ class WindowAggregate : public Operator {
   int64_t state_bytes() const override { return slices_->memory_bytes(); }
 
  private:
-  static Status newer_state(const state::SectionRef& ref) {
-    return Status(ErrorCode::kNewerFormat, ref.file + ": expected version " + std::to_string(kStateVersion) +
-                                               " of section '" + ref.name + "', found " +
-                                               std::to_string(ref.version))
-        .hint("run the version of Strandline that wrote it, or a later one");
-  }
-
-  /// Any time of the window will do: for partials, the last before its end.
+  /// Any time of the slice will do: for partials, the last before its end.
   Status read_times(const Batch& batch, std::span<const uint32_t> rows) {
     if (!options_.partial_input) {
       STRAND_TRY(times_read_, times_.read(batch, options_.time_column, rows));
@@ -172,59 +179,101 @@ class WindowAggregate : public Operator {
     const auto* ends = batch.column(options_.keys.size()).values<int64_t>();
     partial_times_.resize(rows.size());
     for (size_t i = 0; i < rows.size(); ++i)
-      partial_times_[i] = assigner_.window_ending(ends[rows[i]]).last.millis;
+      partial_times_[i] = assigner_.slice_ending(ends[rows[i]]).last.millis;
     times_read_ = partial_times_;
     return Status();
   }
 
-  void pick(std::span<const uint32_t> rows, const std::vector<uint32_t>& indexes) {
-    picked_rows_.resize(indexes.size());
-    picked_hashes_.resize(indexes.size());
-    picked_keys_.resize(indexes.size());
-    for (size_t i = 0; i < indexes.size(); ++i) {
-      picked_rows_[i] = rows[indexes[i]];
-      picked_hashes_[i] = keys_.hashes()[indexes[i]];
-      picked_keys_[i] = keys_.keys()[indexes[i]];
-    }
+  /// Rows of one slice: into every window that is open for their key.
+  void add(const Batch& batch, const Rows& rows, const WindowBounds& slice) {
+    if (reached(assigner_.first_window(slice).last, highest_judge(*context_)))
+      return add_judged(batch, rows, slice);
+    if (!whole_windows_) return put(batch, rows, slice, true);
+    assigner_.windows_of(slice, windows_);
+    for (const WindowBounds& window : windows_) put(batch, rows, window, window.end == windows_.back().end);
   }
 
-  /// Rows of one window: late ones go aside, the others into its table.
-  void add(const Batch& batch, std::span<const uint32_t> rows, const WindowBounds& window,
-           std::vector<uint64_t>& hashes, std::vector<std::string_view>& keys) {
-    if (!reached(window.last, highest_judge(*context_))) return put(batch, rows, window, hashes, keys);
-    on_time_.clear();
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const EventTime judge = context_->judge(columnar::key_group(hashes[i], context_->max_parallelism));
-      if (reached(window.last, judge)) {
-        late_.add(rows[i], window, judge);
-        continue;
+  /// The same where windows may be closed, which depends on the key group after a restore.
+  void add_judged(const Batch& batch, const Rows& rows, const WindowBounds& slice) {
+    assigner_.windows_of(slice, windows_);
+    const size_t n = windows_.size();
+    missed_.resize(rows.rows.size());
+    for (size_t i = 0; i < rows.rows.size(); ++i) {
+      const EventTime judge = context_->judge(columnar::key_group(rows.hashes[i], context_->max_parallelism));
+      const auto open = std::ranges::partition_point(
+          windows_, [judge](const WindowBounds& window) { return reached(window.last, judge); });
+      missed_[i] = static_cast<size_t>(open - windows_.begin());
+      for (size_t w = 0; w < missed_[i]; ++w) late_.add(rows.rows[i], windows_[w], judge, missed_[i] == n);
+      if (missed_[i] == n) late_.book();
+    }
+    const auto put_where = [&](const WindowBounds& bounds, bool last, auto&& condition) {
+      on_time_.clear();
+      for (uint32_t i = 0; i < missed_.size(); ++i) {
+        if (condition(missed_[i])) on_time_.push_back(i);
       }
-      hashes[on_time_.size()] = hashes[i];
-      keys[on_time_.size()] = keys[i];
-      on_time_.push_back(rows[i]);
+      put(batch, judged_.of(rows, on_time_), bounds, last);
+    };
+    if (whole_windows_) {
+      for (size_t w = 0; w < n; ++w)
+        put_where(windows_[w], w + 1 == n, [w](size_t missed) { return missed <= w; });
+    } else if (assigner_.cumulates()) {
+      // What comes behind the slice's own window counts from the next one on.
+      put_where(slice, true, [](size_t missed) { return missed == 0; });
+      put_where(assigner_.base_of(slice), true, [n](size_t missed) { return missed > 0 && missed < n; });
+    } else {
+      put_where(slice, true, [n](size_t missed) { return missed < n; });
     }
-    hashes.resize(on_time_.size());
-    keys.resize(on_time_.size());
-    put(batch, on_time_, window, hashes, keys);
   }
 
-  void put(const Batch& batch, std::span<const uint32_t> rows, const WindowBounds& window,
-           std::span<const uint64_t> hashes, std::span<const std::string_view> keys) {
-    if (rows.empty()) return;
-    WindowSlices::Slice& slice = slices_->open(window);
-    state_rows_.resize(rows.size());
-    slice.table->find_or_add(hashes, keys, state_rows_);
+  /// Adds to one table; `counts`: this is the one table that tells how many rows of the input are held.
+  void put(const Batch& batch, const Rows& rows, const WindowBounds& bounds, bool counts) {
+    if (rows.rows.empty()) return;
+    WindowSlices::Slice& slice = slices_->open(bounds);
+    state_rows_.resize(rows.rows.size());
+    slice.table->find_or_add(rows.hashes, rows.keys, state_rows_);
     state::ByteArena& values = slice.table->values();
     if (options_.partial_input) {
-      accumulators_.aggregates->merge(batch, options_.keys.size() + 2, rows, state_rows_, values);
-      accumulators_.all->bump(accumulators_.held, state_rows_);
+      accumulators_.aggregates->merge(batch, options_.keys.size() + 2, rows.rows, state_rows_, values);
+      if (counts) accumulators_.all->bump(accumulators_.held, state_rows_);
     } else {
-      accumulators_.all->update(batch, rows, state_rows_, values);
+      (counts ? accumulators_.all : accumulators_.aggregates)->update(batch, rows.rows, state_rows_, values);
     }
-    slice.held += static_cast<int64_t>(rows.size());
+    if (counts) slice.held += static_cast<int64_t>(rows.rows.size());
     if (!options_.early_delay) return;
     slice.table->touch(state_rows_);
     want_early();
+  }
+
+  /// The next window to emit now; nothing if none is due.
+  std::optional<WindowBounds> due() {
+    closed_ = std::max(closed_, context_->floor.lowest());
+    const auto& all = slices_->all();
+    while (!all.empty()) {
+      const WindowBounds& first = all.begin()->second.bounds;
+      const WindowBounds window = whole_windows_ ? first : assigner_.first_window(first, closed_end_);
+      if (!reached(window.last, context_->watermark)) break;
+      // Rows of a slice may have come when windows of it were closed already.
+      if (reached(window.last, closed_) && window.end > closed_end_) {
+        closed_end_ = window.end;
+        drop_closed();
+        continue;
+      }
+      return window;
+    }
+    closed_ = std::max(closed_, context_->watermark);
+    return std::nullopt;
+  }
+
+  /// Drops what no further window reads.
+  void drop_closed() {
+    auto& all = slices_->all();
+    while (!all.empty()) {
+      const WindowSlices::Slice& slice = all.begin()->second;
+      const int64_t last = whole_windows_ ? slice.bounds.end : assigner_.last_window(slice.bounds).end;
+      if (last > closed_end_) return;
+      context_->ledger->add(Entry::kCounted, slice.held);
+      slices_->close(slice.bounds.end);
+    }
   }
 
   /// At the next whole multiple of the delay.
@@ -233,47 +282,56 @@ class WindowAggregate : public Operator {
     if (early_at_ == WallTime::never()) early_at_ = WallTime{(context_->now.millis / delay + 1) * delay};
   }
 
-  Status emit_row(const WindowSlices::Slice& slice, const char* row, const char* accumulators,
-                  RowEmitter& rows) {
-    columnar::BatchBuilder& out = rows.row();
-    keys_.append(state::KeyTable::key_of(row), out);
-    size_t column = options_.keys.size();
-    append_timestamp(slice.window.start, out.column(column++));
-    append_timestamp(slice.window.end, out.column(column++));
-    append_timestamp(slice.window.last.millis, out.column(column++));
-    for (size_t i = 0; i < accumulators_.aggregates->size(); ++i) {
-      accumulators_.all->append_result(i, accumulators, out.column(column++));
-    }
+  Status emit_row(const WindowBounds& window, const char* row, const char* accumulators, RowEmitter& rows) {
+    append_window_row(window, row, accumulators, keys_, options_.keys.size(), *accumulators_.aggregates,
+                      rows.row());
     return rows.end_row();
   }
 
   Status emit_early(WindowSlices::Slice& slice, Emitter& out) {
     RowEmitter rows(options_.output, out, Port::kEarly);
     STRAND_OK(slice.table->emit_changed(
-        [&](const char* row, const char*) { return emit_row(slice, row, row, rows); }));
+        [&](const char* row, const char*) { return emit_row(slice.bounds, row, row, rows); }));
     return rows.flush();
   }
 
-  Status fire(WindowSlices::Slice& slice, Emitter& out) {
-    if (options_.early_delay) STRAND_OK(emit_early(slice, out));
+  const WindowSlices::Slice* totals_of(const WindowBounds& window) {
+    if (whole_windows_) return &slices_->all().at(window.end);
+    if (assigner_.cumulates()) return slices_->fold(assigner_.base_of(window), window.end);
+    return slices_->merged(window.start, window.end);
+  }
+
+  Status fire(const WindowBounds& window, Emitter& out) {
+    if (options_.early_delay) STRAND_OK(emit_early(slices_->all().at(window.end), out));
     RowEmitter rows(options_.output, out, Port::kMain);
+    const WindowSlices::Slice* totals = totals_of(window);
+    if (totals == nullptr) return Status();
+    // A key group may have emitted the window before a restore.
+    const bool ahead = reached(window.last, context_->floor.highest());
+    const auto emitted_before = [&](const char* row) {
+      const int32_t group = columnar::key_group(state::KeyTable::hash_of(row), context_->max_parallelism);
+      return reached(window.last, context_->floor.of(group));
+    };
     Status status;
-    slice.table->for_each([&](const char* row) {
-      if (status.ok()) status = emit_row(slice, row, row, rows);
+    totals->table->for_each([&](const char* row) {
+      if (status.ok() && !(ahead && emitted_before(row))) status = emit_row(window, row, row, rows);
     });
     STRAND_OK(status);
     STRAND_OK(rows.flush());
-    context_->ledger->add(Entry::kCounted, slice.held);
     context_->ledger->add(Entry::kOut, rows.rows());
-    newest_ = std::max(newest_, slice.window.last + Duration{1});
-    if (context_->events == nullptr) return Status();
+    newest_ = std::max(newest_, window.last + Duration{1});
+    tell(window, totals->held, rows.rows());
+    return Status();
+  }
+
+  void tell(const WindowBounds& window, int64_t input, int64_t rows) {
+    if (context_->events == nullptr) return;
     obs::Event event;
     event.name = "window_closed";
     event.at = context_->now;
-    event.with("view", context_->operator_id).with("window", format_utc_time(slice.window.start));
-    event.with("rows", rows.rows()).with("input", slice.held);
+    event.with("view", context_->operator_id).with("window", format_utc_time(window.start));
+    event.with("rows", rows).with("input", input);
     context_->events->on_event(std::move(event.with("watermark", format_event_time(context_->watermark))));
-    return Status();
   }
 
   void update_books() {
@@ -283,11 +341,14 @@ class WindowAggregate : public Operator {
 
   WindowOptions options_;
   WindowAssigner assigner_;
+  bool whole_windows_;
   WindowAccumulators accumulators_;
   OperatorContext* context_ = nullptr;
   std::unique_ptr<WindowSlices> slices_;
   WallTime early_at_ = WallTime::never();
   EventTime newest_ = EventTime::min();  // seen or closed, without the end of time
+  EventTime closed_ = EventTime::min();  // windows up to here were emitted, or nobody had rows for them
+  int64_t closed_end_ = WindowAssigner::kNoEnd;  // windows with ends up to here are not emitted again
 
   // Scratch memory of one batch.
   Keys keys_;
@@ -295,12 +356,13 @@ class WindowAggregate : public Operator {
   Times times_;
   std::span<const int64_t> times_read_;
   std::vector<int64_t> partial_times_;
-  WindowSplitter splitter_;
+  SliceSplitter splitter_;
   LateRows late_;
-  std::vector<uint32_t> picked_rows_;
-  std::vector<uint64_t> picked_hashes_;
-  std::vector<std::string_view> picked_keys_;
+  std::vector<WindowBounds> windows_;  // of the slice at hand
+  std::vector<size_t> missed_;         // how many of them are closed, for each row
   std::vector<uint32_t> on_time_;
+  PickedRows picked_;
+  PickedRows judged_;
   std::vector<char*> state_rows_;
 };
 
@@ -312,6 +374,8 @@ Result<OperatorPtr> make_window_aggregate(WindowOptions options) {
     return Status(ErrorCode::kBadOption, "expected strand.early-fire.delay above 0, found " +
                                              std::to_string(options.early_delay->millis) + " ms");
   }
+  if (options.kind == expr::WindowKind::kSession)
+    return make_session_aggregate(std::move(options), std::move(assigner));
   return OperatorPtr(std::make_unique<WindowAggregate>(std::move(options), std::move(assigner)));
 }
 

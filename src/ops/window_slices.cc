@@ -1,73 +1,66 @@
 #include "ops/window_slices.h"
 
-#include <algorithm>
-
 namespace strand::ops {
 
-Result<WindowAssigner> WindowAssigner::make(const WindowOptions& options) {
-  if (options.size.millis <= 0) {
-    return Status(ErrorCode::kBadWindow,
-                  "expected a window size above 0, found " + std::to_string(options.size.millis) + " ms");
-  }
-  const bool local = (*options.input)[options.time_column].type->kind == columnar::TypeKind::kTimestampLtz;
-  expr::Zone zone;
-  if (local) {
-    STRAND_TRY(zone, expr::Zone::load(options.zone));
-  }
-  return WindowAssigner(std::move(zone), options.size.millis, options.offset.millis);
+std::unique_ptr<state::AggregateTable> WindowSlices::take_table() {
+  if (spare_.empty()) return std::make_unique<state::AggregateTable>(pool_, layout_);
+  auto table = std::move(spare_.back());
+  spare_.pop_back();
+  return table;
 }
 
-std::span<WindowRows> WindowSplitter::split(const WindowAssigner& assigner, std::span<const int64_t> times,
-                                            bool& whole) {
-  if (times.empty()) return {};
-  const auto [least, greatest] = std::ranges::minmax(times);
-  const WindowBounds first = assigner.window_of(least);
-  size_t n = 0;
-  at(n++).window = first;
-  whole = assigner.window_of(greatest).end == first.end;
-  if (whole) return std::span(windows_).first(1);
-  size_t last = 0;  // the window of the row before
-  for (uint32_t i = 0; i < times.size(); ++i) {
-    const int64_t local = assigner.local_of(times[i]);
-    const auto holds = [&](size_t w) {
-      return windows_[w].window.start <= local && local < windows_[w].window.end;
-    };
-    if (!holds(last)) {
-      last = 0;
-      while (last < n && !holds(last)) ++last;
-      if (last == n) at(n++).window = assigner.window_of(times[i]);
-    }
-    windows_[last].indexes.push_back(i);
-  }
-  const auto found = std::span(windows_).first(n);
-  std::ranges::sort(found, {}, [](const WindowRows& w) { return w.window.end; });
-  return found;
+void WindowSlices::give_table(std::unique_ptr<state::AggregateTable> table) {
+  table->clear();
+  if (spare_.size() < kSpareTables) spare_.push_back(std::move(table));
 }
 
-WindowRows& WindowSplitter::at(size_t i) {
-  if (i == windows_.size()) windows_.emplace_back();
-  windows_[i].indexes.clear();
-  return windows_[i];
-}
-
-WindowSlices::Slice& WindowSlices::open(const WindowBounds& window) {
-  Slice& slice = slices_[window.end];
+WindowSlices::Slice& WindowSlices::open(const WindowBounds& bounds) {
+  Slice& slice = slices_[bounds.end];
   if (slice.table != nullptr) return slice;
-  slice.window = window;
-  if (spare_.empty()) {
-    slice.table = std::make_unique<state::AggregateTable>(pool_, layout_);
-  } else {
-    slice.table = std::move(spare_.back());
-    spare_.pop_back();
-  }
+  slice.bounds = bounds;
+  slice.table = take_table();
   return slice;
 }
 
 void WindowSlices::close(int64_t end) {
   const auto found = slices_.find(end);
-  found->second.table->clear();
-  if (spare_.size() < kSpareTables) spare_.push_back(std::move(found->second.table));
+  give_table(std::move(found->second.table));
   slices_.erase(found);
+}
+
+const WindowSlices::Slice* WindowSlices::merged(int64_t after, int64_t until) {
+  const auto from = slices_.upper_bound(after);
+  const auto to = slices_.upper_bound(until);
+  if (from == to) return nullptr;
+  if (std::next(from) == to) return &from->second;
+  if (merged_.table == nullptr) merged_.table = std::make_unique<state::AggregateTable>(pool_, layout_);
+  merged_.table->clear();
+  merged_.held = 0;
+  for (auto at = from; at != to; ++at) {
+    merged_.table->add(*at->second.table);
+    merged_.held += at->second.held;
+  }
+  return &merged_;
+}
+
+const WindowSlices::Slice* WindowSlices::fold(const WindowBounds& base, int64_t until) {
+  auto from = slices_.lower_bound(base.end);
+  const auto to = slices_.upper_bound(until);
+  if (from == to) return nullptr;
+  if (from->first != base.end) {  // the first slice with rows becomes the base
+    auto moved = slices_.extract(from++);
+    moved.key() = base.end;
+    moved.mapped().bounds = base;
+    from = slices_.insert(std::move(moved)).position;
+  }
+  Slice& sum = (from++)->second;
+  while (from != to) {
+    sum.table->add(*from->second.table);
+    sum.held += from->second.held;
+    give_table(std::move(from->second.table));
+    from = slices_.erase(from);
+  }
+  return &sum;
 }
 
 int64_t WindowSlices::held() const {
@@ -86,6 +79,7 @@ int64_t WindowSlices::memory_bytes() const {
   size_t bytes = pool_.bytes();
   for (const auto& [end, slice] : slices_) bytes += slice.table->own_bytes();
   for (const auto& table : spare_) bytes += table->own_bytes();
+  if (merged_.table != nullptr) bytes += merged_.table->own_bytes();
   return static_cast<int64_t>(bytes);
 }
 

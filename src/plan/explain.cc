@@ -11,6 +11,7 @@ namespace {
 // Predicted bytes of state, as the memory account counts them.
 constexpr int64_t kDedupBytes = 48;      // an id of 36 characters; any other text: its length + 32
 constexpr int64_t kSliceKeyBytes = 64;   // a key in an open window
+constexpr int64_t kSessionBytes = 40;    // more for a session
 constexpr int64_t kAggregateBytes = 16;  // each aggregate beyond the first
 constexpr size_t kLabelWidth = 11;
 
@@ -141,18 +142,50 @@ class NodeText {
     line("state", "about " + std::to_string(kDedupBytes) + " B an id of 36 characters; " +
                       retention_text(dedup.retention));
   }
+  std::string window_text(const WindowAggregate& window) const {
+    std::string text;
+    const int64_t windows = window.step.millis == 0 ? 1 : window.size.millis / window.step.millis;
+    switch (window.kind) {
+      case expr::WindowKind::kTumble:
+        text = "tumbling " + format_duration(window.size);
+        break;
+      case expr::WindowKind::kHop:
+        text = "hopping " + format_duration(window.size) + " every " + format_duration(window.step) +
+               ", a row in up to " +
+               std::to_string(windows + (window.size.millis % window.step.millis != 0)) +
+               ", summed by slices of " + format_duration(window.shape().slice());
+        break;
+      case expr::WindowKind::kCumulate:
+        text = "cumulating to " + format_duration(window.size) + " by " + format_duration(window.step) +
+               ", a row in up to " + std::to_string(windows);
+        break;
+      case expr::WindowKind::kSession:
+        text = "session with gap " + format_duration(window.size);
+        break;
+    }
+    return text + (window.offset.millis == 0 ? "" : ", offset " + format_duration(window.offset)) + " over " +
+           input()[window.time_column].name + ", zone " + window.zone;
+  }
+  static std::string window_state(const WindowAggregate& window, int64_t key_bytes) {
+    if (window.kind == expr::WindowKind::kSession) {
+      return "about " + std::to_string(key_bytes + kSessionBytes) +
+             " B an open session; dropped when event time reaches its last millisecond; floor of each key "
+             "group";
+    }
+    const bool tumbles = window.kind == expr::WindowKind::kTumble;
+    return "about " + std::to_string(key_bytes) + " B a key and open " +
+           (tumbles || window.early_delay
+                ? "window; dropped when event time reaches the window's last millisecond"
+                : "slice; dropped with the last window that reads it") +
+           "; floor of each key group";
+  }
   void describe(const WindowAggregate& window) {
-    line("window", "tumbling " + format_duration(window.size) +
-                       (window.offset.millis == 0 ? "" : ", offset " + format_duration(window.offset)) +
-                       " over " + input()[window.time_column].name + ", zone " + window.zone);
+    line("window", window_text(window));
     line("keys", window.keys.empty() ? "none" : names(input(), window.keys));
     line("aggregates",
          join(window.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
     const auto more = std::max<int64_t>(0, static_cast<int64_t>(window.aggregates.size()) - 1);
-    line("state",
-         "about " + std::to_string(kSliceKeyBytes + more * kAggregateBytes) +
-             " B a key and open window; dropped when event time reaches the window's last millisecond; floor "
-             "of each key group");
+    line("state", window_state(window, kSliceKeyBytes + more * kAggregateBytes));
     if (window.early_delay) line("early", "changed totals every " + format_duration(*window.early_delay));
     if (window.pre_aggregate) {
       line("partials",

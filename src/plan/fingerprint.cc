@@ -57,12 +57,18 @@ json state_of(const Node& node) {
   if (const auto* dedup = std::get_if<Deduplicate>(&node.detail))
     return {{"keys", columns_text(input(), dedup->keys)}};
   if (const auto* window = std::get_if<WindowAggregate>(&node.detail)) {
-    return {{"keys", columns_text(input(), window->keys)},
-            {"aggregates", aggregates_text(input(), window->aggregates)},
-            {"time", field_text(input()[window->time_column])},
-            {"size_ms", window->size.millis},
-            {"offset_ms", window->offset.millis},
-            {"zone", window->zone}};
+    json state = {{"keys", columns_text(input(), window->keys)},
+                  {"aggregates", aggregates_text(input(), window->aggregates)},
+                  {"time", field_text(input()[window->time_column])},
+                  {"size_ms", window->size.millis},
+                  {"offset_ms", window->offset.millis},
+                  {"zone", window->zone}};
+    if (window->kind == expr::WindowKind::kTumble) return state;
+    state["window"] = expr::window_name(window->kind);
+    state["step_ms"] = window->step.millis;
+    // With early totals each window has state of its own.
+    state["early"] = window->early_delay ? "read" : "not read";
+    return state;
   }
   if (const auto* group = std::get_if<GroupAggregate>(&node.detail)) {
     return {{"keys", columns_text(input(), group->keys)},

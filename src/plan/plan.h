@@ -14,6 +14,7 @@
 #include "columnar/type.h"
 #include "expr/aggregate.h"
 #include "expr/expr.h"
+#include "expr/window.h"
 
 namespace strand::plan {
 
@@ -44,8 +45,8 @@ struct Input {
   bool single = false;
 };
 
-/// Event time of a scan. The watermark of a shard is the highest value of `expression` over its rows; where that is
-/// `time column - constant`, `trail` says so and is used instead.
+/// Event time of a scan. The watermark of a shard is the highest value of `expression` over its rows; where
+/// that is `time column - constant`, `trail` says so and is used instead.
 struct WatermarkSpec {
   size_t time_column = 0;  // in the scan's output
   ExprPtr expression;
@@ -74,28 +75,32 @@ struct Retention {
   Duration after;
 };
 
-/// First row of each key in order of arrival. Output: the input's columns. kDuplicate: the copies. kLate: rows whose own
-/// retention instant has passed.
+/// First row of each key in order of arrival. Output: the input's columns. kDuplicate: the copies. kLate:
+/// rows whose own retention instant has passed.
 struct Deduplicate {
   std::vector<size_t> keys;
   std::optional<Retention> retention;
 };
 
-/// Tumbling window aggregation. Output: keys, window_start, window_end (TIMESTAMP(3) in the zone), window_time
-/// (TIMESTAMP_LTZ(3), last millisecond), then aggregates. kLate: input columns, window_start, window_end, judge
-/// (TIMESTAMP_LTZ(3)), fully_late (BOOLEAN). kEarly: the columns of kMain.
+/// Window aggregation (expr/window.h). Output: keys, window_start, window_end (TIMESTAMP(3) in the zone),
+/// window_time (TIMESTAMP_LTZ(3), last millisecond), then aggregates. kLate: input columns, window_start,
+/// window_end, judge (TIMESTAMP_LTZ(3)), fully_late (BOOLEAN). kEarly: the columns of kMain.
 struct WindowAggregate {
   std::vector<size_t> keys;
   size_t time_column = 0;
-  Duration size;
+  expr::WindowKind kind = expr::WindowKind::kTumble;
+  Duration size;  // of a session: the gap
+  Duration step;  // of HOP and CUMULATE
   Duration offset;
   std::vector<Aggregate> aggregates;
   std::string zone = "UTC";
   /// Present: kEarly emits changed totals at whole multiples of this wall-clock interval.
   std::optional<Duration> early_delay;
-  /// Present: partial sums are made before the exchange by key, for at most this long (0: per batch). Lateness is then
-  /// judged there, row by row (rule 1), and partials go before watermarks (rule 3) and barriers (rule 2).
+  /// Present: partial sums are made before the exchange by key, for at most this long (0: per batch).
+  /// Lateness is then judged there, row by row (rule 1), and partials go before watermarks (rule 3) and
+  /// barriers (rule 2).
   std::optional<Duration> pre_aggregate;
+  expr::WindowShape shape() const { return {kind, size, step, offset}; }
 };
 
 /// Aggregation without window: a changelog, +I then +U (with -U before it where `update_before`).
@@ -117,7 +122,8 @@ struct SinkWrite {
   bool provisional = false;
 };
 
-using Detail = std::variant<Scan, Filter, Project, Union, Deduplicate, WindowAggregate, GroupAggregate, SinkWrite>;
+using Detail =
+    std::variant<Scan, Filter, Project, Union, Deduplicate, WindowAggregate, GroupAggregate, SinkWrite>;
 
 /// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
 struct Node {
@@ -125,10 +131,10 @@ struct Node {
   std::string label;  // for people: the view's or table's name
   Detail detail;
   std::vector<Input> inputs;
-  SchemaPtr output;   // of kMain; null for sinks
+  SchemaPtr output;  // of kMain; null for sinks
   std::map<Port, SchemaPtr> side_outputs;
   std::optional<size_t> rowtime;  // the event-time column of kMain
-  std::string where;  // file:line:column
+  std::string where;              // file:line:column
   SchemaPtr schema(Port port) const { return port == Port::kMain ? output : side_outputs.at(port); }
 };
 
@@ -151,7 +157,8 @@ struct Plan {
 };
 
 const char* kind_name(const Detail& detail);
-/// What a snapshot must agree with: per stateful node id, kind, keys with types, aggregates, window. JSON text.
+/// What a snapshot must agree with: per stateful node id, kind, keys with types, aggregates, window. JSON
+/// text.
 std::string fingerprint(const Plan& plan);
 /// Says what differs between the fingerprints of a snapshot and of a plan, by operator; empty if state fits.
 std::vector<std::string> fingerprint_differences(const std::string& snapshot, const std::string& plan);

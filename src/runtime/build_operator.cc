@@ -25,7 +25,9 @@ Result<OperatorPtr> build_window(const GraphNode& node, const plan::WindowAggreg
   options.input = input_schema(*node.node);
   options.keys = window.keys;
   options.time_column = window.time_column;
+  options.kind = window.kind;
   options.size = window.size;
+  options.step = window.step;
   options.offset = window.offset;
   options.aggregates = window.aggregates;
   options.output = node.node->output;

@@ -90,13 +90,15 @@ struct Query {
   std::variant<Select, std::vector<QueryPtr>> body;  // one SELECT, or the branches of UNION ALL
 };
 
-/// A window table function: TUMBLE(TABLE t, DESCRIPTOR(c), size [, offset]).
+/// A window table function: TUMBLE(TABLE t, DESCRIPTOR(c), size [, offset]), HOP(…, slide, size [, offset]),
+/// CUMULATE(…, step, size [, offset]), SESSION(TABLE t [PARTITION BY …], DESCRIPTOR(c), gap).
 struct WindowCall {
   std::string function;  // upper case
   TableRefPtr table;
+  std::vector<std::pair<std::string, Place>> partition_by;
   std::string column;
   Place column_place;
-  std::vector<ExprPtr> intervals;
+  std::vector<ExprPtr> intervals;  // in the order above; a missing offset is null or not there
 };
 
 struct TableRef {

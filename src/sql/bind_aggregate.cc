@@ -33,7 +33,8 @@ class Grouping {
         keys_.push_back(std::move(key));
       }
     }
-    if (!input_.window || (grouped_window_[0] && grouped_window_[1])) return Status();
+    if (!input_.window) return Status();
+    if (grouped_window_[0] && grouped_window_[1]) return check_partition();
     return error_at(ErrorCode::kBadWindow,
                     select_.group_by.empty() ? input_.window->place : select_.group_by[0]->place,
                     "the rows of a window are grouped by window_start and window_end")
@@ -82,6 +83,40 @@ class Grouping {
     columnar::TypePtr type;
     std::string name;
   };
+
+  /// Sessions are those of the partition, so it must be what is grouped by.
+  Status check_partition() const {
+    if (input_.window->shape.kind != expr::WindowKind::kSession) return Status();
+    const std::vector<size_t>& partition = input_.window->partition_by;
+    const auto grouped = [&](size_t column) {
+      return find_key(*expr::column(column, input_.columns[column].type)).has_value();
+    };
+    const auto in_partition = [&](const ExprPtr& key) {
+      return key->kind == expr::Expr::Kind::kColumn &&
+             std::find(partition.begin(), partition.end(), key->column) != partition.end();
+    };
+    if (std::all_of(partition.begin(), partition.end(), grouped) &&
+        std::all_of(keys_.begin(), keys_.end(), in_partition)) {
+      return Status();
+    }
+    const auto list = [&](const std::vector<size_t>& columns) {
+      std::string text;
+      for (const size_t column : columns) text += (text.empty() ? "" : ", ") + input_.columns[column].name;
+      return text.empty() ? "nothing" : text;
+    };
+    std::vector<size_t> plain;
+    for (const ExprPtr& key : keys_) {
+      if (key->kind == expr::Expr::Kind::kColumn) plain.push_back(key->column);
+    }
+    const std::string by = plain.size() == keys_.size() ? list(plain) : "expressions";
+    Status error = error_at(ErrorCode::kUnsupportedSql, input_.window->place,
+                            "sessions are grouped by the columns of their PARTITION BY and window_start, "
+                            "window_end: PARTITION BY has " +
+                                list(partition) + ", GROUP BY has " + by);
+    if (plain.empty()) return std::move(error).hint("add " + list(partition) + " to GROUP BY");
+    return std::move(error).hint("write SESSION(TABLE " + input_.name + " PARTITION BY " +
+                                 (plain.size() > 1 ? "(" + list(plain) + ")" : list(plain)) + ", …)");
+  }
 
   size_t first_aggregate() const { return keys_.size() + (input_.window ? kWindowColumns : 0); }
 
@@ -214,8 +249,10 @@ plan::Detail window_detail(const PendingWindow& window, std::vector<size_t> keys
                            std::vector<Aggregate> aggregates, const std::string& zone) {
   return plan::WindowAggregate{.keys = std::move(keys),
                                .time_column = window.time_column,
-                               .size = window.size,
-                               .offset = window.offset,
+                               .kind = window.shape.kind,
+                               .size = window.shape.size,
+                               .step = window.shape.step,
+                               .offset = window.shape.offset,
                                .aggregates = std::move(aggregates),
                                .zone = zone,
                                .early_delay = {},

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "sql/binder.h"
 #include "sql/coerce.h"
 #include "sql/interval.h"
@@ -100,6 +101,34 @@ Status Binder::check_view(const std::string& name) {
   return bound.ok() ? Status() : std::move(bound).status();
 }
 
+Result<expr::WindowShape> Binder::window_shape(const ast::WindowCall& call) const {
+  using expr::WindowKind;
+  expr::WindowShape shape;
+  std::vector<std::pair<Duration*, const char*>> parts = {{&shape.size, "size"}, {&shape.offset, "offset"}};
+  if (call.function == "HOP") {
+    shape.kind = WindowKind::kHop;
+    parts.insert(parts.begin(), {&shape.step, "slide"});
+  } else if (call.function == "CUMULATE") {
+    shape.kind = WindowKind::kCumulate;
+    parts.insert(parts.begin(), {&shape.step, "step"});
+  } else if (call.function == "SESSION") {
+    shape.kind = WindowKind::kSession;
+    parts = {{&shape.size, "gap"}};
+  }
+  for (size_t i = 0; i < call.intervals.size(); ++i) {
+    STRAND_TRY(*parts[i].first, interval_of(*call.intervals[i], parts[i].second));
+  }
+  Status checked = expr::check_window(shape);
+  if (!checked.ok()) return located(std::move(checked), call.intervals[0]->place);
+  if (shape.kind == WindowKind::kHop && shape.size.millis % shape.step.millis != 0) {
+    return error_at(ErrorCode::kBadWindow, call.intervals[0]->place,
+                    "HOP: expected a size that is a multiple of the slide, found slide " +
+                        format_duration(shape.step) + " and size " + format_duration(shape.size))
+        .hint("the slide comes before the size: HOP(TABLE t, DESCRIPTOR(time), slide, size)");
+  }
+  return shape;
+}
+
 Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& place) {
   STRAND_TRY(Relation bound, bind_table(*call.table));
   if (bound.window)
@@ -121,20 +150,11 @@ Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& p
         .hint(rowtime ? "the event time here is '" + bound.columns[*rowtime].name + "'"
                       : "declare WATERMARK FOR, and select the column as it is");
   }
-  PendingWindow window{.time_column = time, .size = {}, .offset = {}, .place = place};
-  STRAND_TRY(window.size, interval_of(*call.intervals[0], "size"));
-  if (window.size.millis <= 0) {
-    return error_at(ErrorCode::kBadWindow, call.intervals[0]->place, "the window's size must be more than 0")
-        .hint("such as INTERVAL '1' MINUTE");
-  }
-  if (call.intervals.size() > 1 && call.intervals[1]) {
-    STRAND_TRY(window.offset, interval_of(*call.intervals[1], "offset"));
-    if (std::abs(window.offset.millis) >= window.size.millis) {
-      return error_at(ErrorCode::kBadWindow, call.intervals[1]->place,
-                      "the window's offset must be smaller than its size")
-          .hint("write the remainder: " +
-                interval_literal(std::abs(window.offset.millis) % window.size.millis));
-    }
+  PendingWindow window{.time_column = time, .shape = {}, .partition_by = {}, .place = place};
+  STRAND_TRY(window.shape, window_shape(call));
+  for (const auto& [column, at] : call.partition_by) {
+    STRAND_TRY(const size_t key, binder.column(column, at));
+    window.partition_by.push_back(key);
   }
   const columnar::TypePtr bounds = columnar::timestamp_type(3, /*ltz=*/false, /*nullable=*/false);
   const bool ltz = bound.columns[time].type->kind == columnar::TypeKind::kTimestampLtz;

@@ -101,7 +101,7 @@ Result<Relation> Binder::bind_side_output(const std::string& view, const std::st
             (found.empty() ? "no operator" : std::to_string(found.size()) + " operators") + " that " +
             (late ? "could judge rows late" : "could drop duplicates") + ", so there is no " + name);
     if (!found.empty()) return std::move(error).hint("put each into a view of its own, and read theirs");
-    return std::move(error).hint(late ? "windows judge: name the view with the TUMBLE. Interval and regular "
+    return std::move(error).hint(late ? "windows judge: name the view with the window. Interval and regular "
                                         "joins, filters and GROUP BY drop no late row"
                                       : "name the view with ROW_NUMBER() … = 1");
   }
@@ -149,9 +149,15 @@ Result<Relation> Binder::bind_early(const std::string& view, const std::vector<a
   if (port != Port::kMain || !std::holds_alternative<plan::WindowAggregate>(node->detail)) {
     return error_at(ErrorCode::kNoLateRows, place,
                     "view '" + view + "' is no window aggregation, so there is no " + view + "$early")
-        .hint("name the view with TUMBLE and GROUP BY");
+        .hint("name the view with a window and GROUP BY");
   }
   auto& window = std::get<plan::WindowAggregate>(draft(node).detail);
+  if (window.kind == expr::WindowKind::kSession) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "view '" + view + "' has sessions, so there is no " + view + "$early")
+        .hint(
+            "a session has its bounds when it is closed: what came early could not be told from another one");
+  }
   if (window.early_delay && *window.early_delay != delay) {
     return error_at(ErrorCode::kBadHint, place,
                     view + "$early fires every " + format_duration(*window.early_delay) +

@@ -48,6 +48,7 @@ class Binder {
                               const Place& place);
   Result<Relation> bind_view(View& view, const std::vector<ast::Hint>& hints, const Place& place);
   Result<Relation> bind_window(const ast::WindowCall& call, const Place& place);
+  Result<expr::WindowShape> window_shape(const ast::WindowCall& call) const;
   Result<Duration> interval_of(const ast::Expr& e, const std::string& what) const;
   Result<Relation> bind_scan(const std::shared_ptr<Table>& table, const std::vector<ast::Hint>& hints,
                              const Place& place);

@@ -283,6 +283,13 @@ class Rebuild {
     }
   }
 
+  /// A row of HOP or CUMULATE may miss some of its windows only, which partials do not tell. Sessions of a
+  /// key are known where all of its rows meet.
+  static bool takes_partials(const plan::WindowAggregate& window, bool late_read, bool hashed_before) {
+    if (window.kind == expr::WindowKind::kSession) return false;
+    return !late_read || (hashed_before && window.kind == expr::WindowKind::kTumble);
+  }
+
   void build(const NodePtr& node, const plan::WindowAggregate& window) {
     const bool late_read = read_of(node, Port::kLate) != nullptr;
     const bool early_read = read_of(node, Port::kEarly) != nullptr;
@@ -293,7 +300,8 @@ class Rebuild {
     moved.time_column = edge.from.at(window.time_column);
     move_aggregates(moved.aggregates, edge.from);
     if (!early_read) moved.early_delay.reset();
-    if (edge.exchanged && (!late_read || hashed_before)) moved.pre_aggregate = options_.pre_aggregate;
+    if (edge.exchanged && takes_partials(window, late_read, hashed_before))
+      moved.pre_aggregate = options_.pre_aggregate;
 
     Built late{nullptr, Port::kLate, edge.from.position};
     std::vector<columnar::Field> late_fields = edge.from.schema()->fields();

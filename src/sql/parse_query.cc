@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "sql/parser_core.h"
 
@@ -164,9 +163,8 @@ Result<ast::TableRefPtr> Parser::table_reference() {
 Result<ast::TableRefPtr> Parser::table_primary() {
   auto table = std::make_shared<ast::TableRef>();
   table->place = here();
-  static constexpr std::array kWindows = {"TUMBLE", "HOP", "CUMULATE", "SESSION"};
-  const bool bare_window = is_symbol("(", 1) && peek().kind == Token::Kind::kWord &&
-                           std::find(kWindows.begin(), kWindows.end(), peek().upper) != kWindows.end();
+  const bool bare_window =
+      is_symbol("(", 1) && peek().kind == Token::Kind::kWord && window_syntax(peek().upper) != nullptr;
   if (take_symbol("(")) {
     STRAND_TRY(ast::QueryPtr inner, query());
     STRAND_OK(expect_symbol(")", "behind the subquery"));
@@ -203,68 +201,6 @@ Status Parser::table_alias(ast::TableRef& table) {
   if (table.alias && is_symbol("(")) {
     STRAND_TRY(table.columns, name_list("a column name"));
   }
-  return Status();
-}
-
-Result<ast::WindowCall> Parser::window_call() {
-  ast::WindowCall call;
-  const Place place = here();
-  if (peek().kind != Token::Kind::kWord) return expected("a window function such as TUMBLE");
-  call.function = take().upper;
-  if (call.function != "TUMBLE") {
-    const bool known = call.function == "HOP" || call.function == "CUMULATE" || call.function == "SESSION";
-    return unsupported(place,
-                       call.function + (known ? " windows are not supported" : " is not a window function"),
-                       "use TUMBLE(TABLE t, DESCRIPTOR(time), INTERVAL '1' MINUTE)");
-  }
-  STRAND_OK(expect_symbol("(", "behind " + call.function));
-  size_t position = 0;
-  do {
-    STRAND_OK(window_argument(call, position++));
-  } while (take_symbol(","));
-  STRAND_OK(expect_symbol(")", "or ',' behind an argument"));
-  const auto missing = [&](const std::string& what) {
-    return error_at(ErrorCode::kSyntax, place, call.function + " has no " + what)
-        .hint("write TUMBLE(TABLE t, DESCRIPTOR(time), INTERVAL '1' MINUTE)");
-  };
-  if (!call.table) return missing("TABLE");
-  if (call.column.empty()) return missing("DESCRIPTOR");
-  if (call.intervals.empty() || !call.intervals[0]) return missing("size");
-  return call;
-}
-
-Status Parser::window_argument(ast::WindowCall& call, size_t position) {
-  static constexpr std::array<std::string_view, 4> kNames = {"DATA", "TIMECOL", "SIZE", "OFFSET"};
-  const Place place = here();
-  if (peek().kind == Token::Kind::kWord && is_symbol("=>", 1)) {
-    const auto named = std::find(kNames.begin(), kNames.end(), peek().upper);
-    if (named == kNames.end()) return expected("one of DATA, TIMECOL, SIZE, OFFSET");
-    position = static_cast<size_t>(named - kNames.begin());
-    take();
-    take();
-  }
-  if (position >= kNames.size())
-    return error_at(ErrorCode::kSyntax, place, "TUMBLE takes four arguments at most");
-  if (position == 0) {
-    STRAND_OK(expect_word("TABLE"));
-    auto table = std::make_shared<ast::TableRef>();
-    table->place = here();
-    STRAND_TRY(std::string name, table_name("a table or view"));
-    table->source = std::move(name);
-    STRAND_TRY(table->hints, hints());
-    call.table = table;
-    return Status();
-  }
-  if (position == 1) {
-    STRAND_OK(expect_word("DESCRIPTOR"));
-    STRAND_OK(expect_symbol("(", "behind DESCRIPTOR"));
-    call.column_place = here();
-    STRAND_TRY(call.column, identifier("the time column"));
-    return expect_symbol(")", "behind the time column");
-  }
-  const size_t index = position - 2;
-  if (call.intervals.size() <= index) call.intervals.resize(index + 1);
-  STRAND_TRY(call.intervals[index], expression());
   return Status();
 }
 

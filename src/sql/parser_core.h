@@ -85,7 +85,10 @@ class Parser {
   Result<ast::TableRefPtr> table_primary();
   Status table_alias(ast::TableRef& table);
   Result<ast::WindowCall> window_call();
-  Status window_argument(ast::WindowCall& call, size_t position);
+  struct WindowSyntax;
+  static const WindowSyntax* window_syntax(std::string_view function);
+  Status window_argument(ast::WindowCall& call, const WindowSyntax& syntax, size_t position);
+  Status window_table(ast::WindowCall& call);
   Result<std::vector<ast::Hint>> hints();
   Result<ast::Hint> hint();
 

@@ -85,6 +85,10 @@ TEST(Parser, ReadsEveryStatementAndItsOwnTextAgain) {
       "SELECT a FROM u UNION ALL SELECT b FROM (SELECT b FROM w) AS z (b)",
       "SELECT a FROM TABLE(TUMBLE(TABLE u, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' SECOND)) GROUP "
       "BY window_start",
+      "SELECT a FROM TABLE(HOP(TABLE u, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE, INTERVAL "
+      "'1' "
+      "SECOND)) GROUP BY window_start",
+      "SELECT a FROM TABLE(SESSION(TABLE u PARTITION BY (a, b), DESCRIPTOR(ts), INTERVAL '5' MINUTE))",
       "SELECT a FROM u QUALIFY (ROW_NUMBER() OVER (PARTITION BY a ORDER BY b DESC) = 1)",
   };
   for (const std::string& statement : statements) EXPECT_EQ(parsed(statement), statement);
@@ -103,6 +107,12 @@ TEST(Parser, TakesTheOtherWaysToWriteTheSame) {
                    "DESCRIPTOR(ts)))"),
             window);
   EXPECT_EQ(parsed("SELECT a FROM TUMBLE(TABLE u, DESCRIPTOR(ts), INTERVAL '1' MINUTE)"), window);
+  EXPECT_EQ(
+      parsed("SELECT a FROM CUMULATE(DATA => TABLE u, TIMECOL => DESCRIPTOR(ts), SIZE => INTERVAL '1' DAY, "
+             "STEP => INTERVAL '1' HOUR)"),
+      "SELECT a FROM TABLE(CUMULATE(TABLE u, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY))");
+  EXPECT_EQ(parsed("SELECT a FROM SESSION(TABLE u PARTITION BY a, DESCRIPTOR(ts), GAP => INTERVAL '1' HOUR)"),
+            "SELECT a FROM TABLE(SESSION(TABLE u PARTITION BY (a), DESCRIPTOR(ts), INTERVAL '1' HOUR))");
   EXPECT_EQ(parsed("INSERT INTO default_catalog.default_database.t (SELECT a FROM u)"),
             "INSERT INTO t SELECT a FROM u");
   EXPECT_EQ(parsed(";;SELECT a b FROM u c;"), "SELECT a AS b FROM u AS c");

@@ -18,12 +18,12 @@ struct Column {
   TimeAttribute time = TimeAttribute::kNone;
 };
 
-/// TUMBLE over a relation, until a GROUP BY makes an operator of it. The three window columns follow the
-/// relation's own columns in `Relation::columns`, the node does not have them.
+/// A window function over a relation, until a GROUP BY makes an operator of it. The three window columns
+/// follow the relation's own columns in `Relation::columns`, the node does not have them.
 struct PendingWindow {
   size_t time_column = 0;
-  Duration size;
-  Duration offset;
+  expr::WindowShape shape;
+  std::vector<size_t> partition_by;  // of a session
   Place place;
 };
 

@@ -103,6 +103,12 @@ std::string hints_text(const std::vector<ast::Hint>& hints) {
   return " /*+ " + join(hints, ", ", hint) + " */";
 }
 
+std::string partition_text(const ast::WindowCall& call) {
+  if (call.partition_by.empty()) return "";
+  const auto column = [](const auto& each) { return name(each.first); };
+  return " PARTITION BY (" + join(call.partition_by, ", ", column) + ")";
+}
+
 std::string table_text(const ast::TableRef& table) {
   std::string text;
   if (const auto* plain = std::get_if<std::string>(&table.source)) {
@@ -111,8 +117,8 @@ std::string table_text(const ast::TableRef& table) {
     text = "(" + to_sql(**query) + ")";
   } else {
     const auto& call = std::get<ast::WindowCall>(table.source);
-    text = "TABLE(" + call.function + "(TABLE " + table_text(*call.table) + ", DESCRIPTOR(" +
-           name(call.column) + "), " + join(call.intervals, ", ", expr_text) + "))";
+    text = "TABLE(" + call.function + "(TABLE " + table_text(*call.table) + partition_text(call) +
+           ", DESCRIPTOR(" + name(call.column) + "), " + join(call.intervals, ", ", expr_text) + "))";
   }
   text += hints_text(table.hints);
   if (table.alias) text += " AS " + name(*table.alias);

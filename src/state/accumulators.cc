@@ -176,6 +176,10 @@ Accumulators::Accumulators(std::vector<AccumulatorSpec> specs) {
   }
 }
 
+bool Accumulators::keeps_bytes() const {
+  return std::ranges::any_of(parts_, [](const Part& part) { return part.value == Value::kBytes; });
+}
+
 void Accumulators::update(const Batch& batch, std::span<const uint32_t> rows, std::span<char* const> accs,
                           ByteArena& arena) const {
   for (const Part& part : parts_) {
@@ -283,6 +287,50 @@ bool Accumulators::equal(const char* a, const char* b) const {
     if (part.value == Value::kBytes) return bytes_of(x) == bytes_of(y);
     return std::memcmp(x + 8, y + 8, part.value == Value::kFloat ? 4 : part.value_bytes) == 0;
   });
+}
+
+void Accumulators::combine(std::span<const char* const> from, std::span<char* const> to,
+                           ByteArena& arena) const {
+  for (const Part& part : parts_) {
+    const size_t at = part.offset;
+    const bool sum = part.spec.op == AccumulatorOp::kSum || part.spec.op == AccumulatorOp::kAvg;
+    const auto each = [&](auto of_type) {
+      using T = decltype(of_type);
+      for (size_t i = 0; i < from.size(); ++i) {
+        const auto n = load<int64_t>(from[i] + at);
+        if (sum) {
+          add_sum(to[i] + at, load<T>(from[i] + at + 8), n);
+        } else if (n != 0) {
+          add_extreme(to[i] + at, load<T>(from[i] + at + 8), part.spec.op == AccumulatorOp::kMin);
+        }
+      }
+    };
+    switch (part.value) {
+      case Value::kNone:
+        for (size_t i = 0; i < from.size(); ++i) {
+          store(to[i] + at, load<int64_t>(to[i] + at) + load<int64_t>(from[i] + at));
+        }
+        break;
+      case Value::kInteger:
+        each(int64_t{});
+        break;
+      case Value::kFloat:
+        each(float{});
+        break;
+      case Value::kDouble:
+        each(double{});
+        break;
+      case Value::kDecimal:
+        each(Int128{});
+        break;
+      case Value::kBytes:
+        for (size_t i = 0; i < from.size(); ++i) {
+          if (load<int64_t>(from[i] + at) == 0) continue;
+          add_bytes(to[i] + at, bytes_of(from[i] + at), part.spec.op == AccumulatorOp::kMin, arena);
+        }
+        break;
+    }
+  }
 }
 
 void Accumulators::copy(const char* from, char* to, ByteArena& arena) const {

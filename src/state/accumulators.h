@@ -36,6 +36,8 @@ class Accumulators {
 
   size_t bytes() const { return bytes_; }
   size_t size() const { return parts_.size(); }
+  /// Whether any of them keeps bytes in an arena.
+  bool keeps_bytes() const;
 
   /// Adds row rows[i] of a batch to accs[i].
   void update(const columnar::Batch& batch, std::span<const uint32_t> rows, std::span<char* const> accs,
@@ -48,6 +50,8 @@ class Accumulators {
   void bump(size_t i, std::span<char* const> accs) const;
   /// Whether all results of both are equal.
   bool equal(const char* a, const char* b) const;
+  /// Adds what from[i] holds to to[i].
+  void combine(std::span<const char* const> from, std::span<char* const> to, ByteArena& arena) const;
   /// Copies an accumulator; bytes go to `arena`.
   void copy(const char* from, char* to, ByteArena& arena) const;
 

@@ -1,5 +1,6 @@
 #include "state/aggregate_table.h"
 
+#include <array>
 #include <cstring>
 
 #include "columnar/batch.h"
@@ -28,6 +29,27 @@ void AggregateTable::clear() {
   keys_.clear();
   values_.clear();
   touched_.clear();
+}
+
+void AggregateTable::add(const AggregateTable& other) {
+  constexpr size_t kRows = 128;
+  std::array<uint64_t, kRows> hashes;
+  std::array<std::string_view, kRows> keys;
+  std::array<const char*, kRows> from;
+  std::array<char*, kRows> to;
+  size_t n = 0;
+  const auto flush = [&] {
+    keys_.find_or_add({hashes.data(), n}, {keys.data(), n}, {to.data(), n});
+    layout_.accumulators->combine({from.data(), n}, {to.data(), n}, values_);
+    n = 0;
+  };
+  other.for_each([&](const char* row) {
+    hashes[n] = KeyTable::hash_of(row);
+    keys[n] = KeyTable::key_of(row);
+    from[n] = row;
+    if (++n == kRows) flush();
+  });
+  flush();
 }
 
 void AggregateTable::touch(std::span<char* const> rows) {

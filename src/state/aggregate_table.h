@@ -40,6 +40,8 @@ class AggregateTable {
     return keys_.own_bytes() + values_.big_bytes() + touched_.capacity() * sizeof(char*);
   }
   ByteArena& values() { return values_; }
+  /// Adds the accumulators of another table with the same ones, new keys in their order.
+  void add(const AggregateTable& other);
   const Accumulators& accumulators() const { return *layout_.accumulators; }
   template <class F>
   void for_each(F&& f) const {

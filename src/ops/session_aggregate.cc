@@ -1,0 +1,162 @@
+#include "ops/session_aggregate.h"
+
+#include <memory>
+
+#include "ops/keys.h"
+#include "ops/late_rows.h"
+#include "ops/rows.h"
+#include "ops/window_accumulators.h"
+#include "state/session_table.h"
+
+namespace strand::ops {
+
+namespace {
+
+using flow::Batch;
+using flow::Emitter;
+using flow::OperatorContext;
+using obs::Entry;
+using state::SessionTable;
+
+constexpr int32_t kStateVersion = 1;
+
+class SessionAggregate : public Operator {
+ public:
+  SessionAggregate(WindowOptions options, WindowAssigner assigner)
+      : options_(std::move(options)),
+        assigner_(std::move(assigner)),
+        accumulators_(options_),
+        keys_(options_.input, options_.keys),
+        late_(options_.late_output) {}
+
+  Status open(OperatorContext& context) override {
+    context_ = &context;
+    share_ = std::make_unique<obs::MemoryShare>(context.memory);
+    sessions_ = std::make_unique<SessionTable>(accumulators_.all, options_.size.millis, [this](int64_t end) {
+      return assigner_.bounds(end, end).last;
+    });
+    return Status();
+  }
+
+  Status process(int, const Batch& batch, Emitter& out) override {
+    STRAND_OK(require_inserts(batch, context_->operator_id));
+    context_->ledger->add(Entry::kIn, batch.rows());
+    sessions_->sweep();
+    const auto rows = row_list_.of(batch);
+    STRAND_TRY(const auto times, times_.read(batch, options_.time_column, rows));
+    keys_.read(batch, rows);
+    key_rows_.resize(rows.size());
+    sessions_->find_or_add(keys_.hashes(), keys_.keys(), key_rows_);
+    const auto use = [&] { add_taken(batch); };
+    const EventTime judge = highest_judge(*context_);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int64_t time = assigner_.local_of(times[i]);
+      const WindowBounds alone = assigner_.bounds(time, time + options_.size.millis);
+      if (reached(alone.last, judge) && is_late(i, rows[i], alone)) continue;
+      accumulators_of_.push_back(sessions_->extend(key_rows_[i], time, use));
+      taken_.push_back(rows[i]);
+    }
+    use();
+    STRAND_OK(late_.emit(batch, *context_, out));
+    update_books();
+    return Status();
+  }
+
+  Status advance(Emitter& out) override {
+    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
+    RowEmitter rows(options_.output, out, Port::kMain);
+    STRAND_OK(sessions_->close(
+        context_->watermark,
+        [&](const char* row, const SessionTable::Session& session) { return emit_row(row, session, rows); }));
+    STRAND_OK(rows.flush());
+    context_->ledger->add(Entry::kOut, rows.rows());
+    update_books();
+    return Status();
+  }
+
+  Status snapshot(Epoch, state::SnapshotBuilder& out) override {
+    ByteWriter bytes;
+    sessions_->encode(bytes);
+    out.add("sessions", kStateVersion, bytes.take());
+    return Status();
+  }
+
+  Status restore(const std::vector<state::Section>& parts) override {
+    for (const state::Section& part : parts) {
+      if (part.ref.version > kStateVersion) return newer_state(part.ref, kStateVersion);
+      ByteReader in(part.bytes());
+      STRAND_OK(sessions_->decode(in, context_->key_groups, context_->max_parallelism));
+    }
+    held_ = 0;
+    sessions_->for_each([&](const char*, const SessionTable::Session& session) {
+      held_ += accumulators_.all->count(accumulators_.held, session.accumulators());
+    });
+    update_books();
+    return Status();
+  }
+
+  bool judges_lateness() const override { return true; }
+  EventTime last_closed() const override { return newest_; }
+  int64_t state_rows() const override { return sessions_->sessions(); }
+  int64_t state_bytes() const override { return sessions_->bytes(); }
+
+ private:
+  /// A row that touches an open session is part of it, however old; `alone` is the session it would begin.
+  bool is_late(size_t i, uint32_t row, const WindowBounds& alone) {
+    const EventTime judge =
+        context_->judge(columnar::key_group(keys_.hashes()[i], context_->max_parallelism));
+    if (!reached(alone.last, judge) || sessions_->touches(key_rows_[i], alone.start)) return false;
+    late_.lose(row, alone, judge);
+    return true;
+  }
+
+  void add_taken(const Batch& batch) {
+    sessions_->accumulators().update(batch, taken_, accumulators_of_, sessions_->values());
+    sessions_->end_part();
+    held_ += static_cast<int64_t>(taken_.size());
+    taken_.clear();
+    accumulators_of_.clear();
+  }
+
+  Status emit_row(const char* row, const SessionTable::Session& session, RowEmitter& rows) {
+    const WindowBounds window = assigner_.bounds(session.start, session.end);
+    const int64_t counted = accumulators_.all->count(accumulators_.held, session.accumulators());
+    context_->ledger->add(Entry::kCounted, counted);
+    held_ -= counted;
+    newest_ = std::max(newest_, window.last + Duration{1});
+    append_window_row(window, row, session.accumulators(), keys_, options_.keys.size(),
+                      *accumulators_.aggregates, rows.row());
+    return rows.end_row();
+  }
+
+  void update_books() {
+    context_->ledger->set_in_state(held_);
+    share_->set(sessions_->bytes());
+  }
+
+  WindowOptions options_;
+  WindowAssigner assigner_;
+  WindowAccumulators accumulators_;
+  OperatorContext* context_ = nullptr;
+  std::unique_ptr<SessionTable> sessions_;
+  std::unique_ptr<obs::MemoryShare> share_;
+  int64_t held_ = 0;
+  EventTime newest_ = EventTime::min();  // seen or closed, without the end of time
+
+  // Scratch memory of one batch.
+  Keys keys_;
+  RowList row_list_;
+  Times times_;
+  LateRows late_;
+  std::vector<char*> key_rows_;
+  std::vector<uint32_t> taken_;  // rows whose accumulators are known, and not updated yet
+  std::vector<char*> accumulators_of_;
+};
+
+}  // namespace
+
+OperatorPtr make_session_aggregate(WindowOptions options, WindowAssigner assigner) {
+  return std::make_unique<SessionAggregate>(std::move(options), std::move(assigner));
+}
+
+}  // namespace strand::ops

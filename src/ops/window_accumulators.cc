@@ -1,0 +1,41 @@
+#include "ops/window_accumulators.h"
+
+#include "ops/late_rows.h"
+#include "ops/rows.h"
+#include "state/key_table.h"
+
+namespace strand::ops {
+
+using state::AccumulatorOp;
+using state::Accumulators;
+
+WindowAccumulators::WindowAccumulators(const WindowOptions& options) {
+  auto specs = accumulator_specs(options.aggregates);
+  aggregates = std::make_shared<const Accumulators>(specs);
+  held = specs.size();
+  specs.push_back(
+      {AccumulatorOp::kCountStar, 0, nullptr, columnar::make_type(columnar::TypeKind::kBigInt, false)});
+  all = std::make_shared<const Accumulators>(std::move(specs));
+}
+
+void append_window_row(const WindowBounds& window, const char* row, const char* accumulators,
+                       const Keys& keys, size_t key_columns, const Accumulators& aggregates,
+                       columnar::BatchBuilder& out) {
+  keys.append(state::KeyTable::key_of(row), out);
+  size_t column = key_columns;
+  append_timestamp(window.start, out.column(column++));
+  append_timestamp(window.end, out.column(column++));
+  append_timestamp(window.last.millis, out.column(column++));
+  for (size_t i = 0; i < aggregates.size(); ++i) {
+    aggregates.append_result(i, accumulators, out.column(column++));
+  }
+}
+
+Status newer_state(const state::SectionRef& ref, int32_t known) {
+  return Status(ErrorCode::kNewerFormat, ref.file + ": expected version " + std::to_string(known) +
+                                             " of section '" + ref.name + "', found " +
+                                             std::to_string(ref.version))
+      .hint("run the version of Strandline that wrote it, or a later one");
+}
+
+}  // namespace strand::ops

@@ -1,0 +1,33 @@
+// What all windows sum up, and the rows that they emit.
+#pragma once
+
+#include <memory>
+
+#include "ops/keys.h"
+#include "ops/operators.h"
+#include "ops/window_assigner.h"
+#include "state/accumulators.h"
+#include "state/snapshot.h"
+
+namespace strand::ops {
+
+/// The aggregates, and a COUNT(*) of what arrived for a key: rows, or partials, which count the rows in them
+/// and not themselves. It is there in both cases, because the state must not depend on whether partials are
+/// made: that follows from the parallelism, which may change at a restore.
+struct WindowAccumulators {
+  explicit WindowAccumulators(const WindowOptions& options);
+
+  std::shared_ptr<const state::Accumulators> aggregates;
+  std::shared_ptr<const state::Accumulators> all;
+  size_t held = 0;  // which of `all` counts what arrived
+};
+
+/// Appends a row: the key of a row of state, window_start, window_end, window_time, the aggregates.
+void append_window_row(const WindowBounds& window, const char* row, const char* accumulators,
+                       const Keys& keys, size_t key_columns, const state::Accumulators& aggregates,
+                       columnar::BatchBuilder& out);
+
+/// The error for state of a later version of the operator.
+Status newer_state(const state::SectionRef& ref, int32_t known);
+
+}  // namespace strand::ops

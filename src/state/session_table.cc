@@ -1,0 +1,248 @@
+#include "state/session_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "columnar/batch.h"
+
+namespace strand::state {
+
+namespace {
+
+constexpr uint32_t kNullLength = 0xFFFFFFFF;
+constexpr int64_t kBucketsInGap = 256;
+constexpr int64_t kNoTimer = INT64_MIN;
+constexpr int64_t kSweepFrom = 4096;  // keys or sessions that are gone
+
+int64_t bucket_of(int64_t time, int64_t width) {
+  return time >= 0 ? time / width : -((-(time + 1)) / width) - 1;
+}
+
+}  // namespace
+
+SessionTable::SessionTable(std::shared_ptr<const Accumulators> accumulators, int64_t gap,
+                           LastInstant last_instant)
+    : accumulators_(std::move(accumulators)),
+      gap_(gap),
+      last_instant_(std::move(last_instant)),
+      bucket_(std::max<int64_t>(1, gap / kBucketsInGap)),
+      keys_(pool_, session_bytes()),
+      values_(pool_),
+      older_(pool_) {}
+
+bool SessionTable::touches(const char* row, int64_t time) const {
+  const auto* session = reinterpret_cast<const Session*>(row);
+  for (; session != nullptr && session->open(); session = session->older) {
+    if (touches(*session, time)) return true;
+  }
+  return false;
+}
+
+/// Whether accumulators that are in use move: a newer session takes the key's row, or sessions merge.
+bool SessionTable::must_move(char* row, int64_t time) const {
+  const Session* session = newest(row);
+  if (!session->open()) return false;
+  if (time > session->end) return session->stamp == part_;
+  size_t touched = 0;
+  bool used = false;
+  for (; session != nullptr; session = session->older) {
+    if (!touches(*session, time)) continue;
+    ++touched;
+    used = used || session->stamp == part_;
+  }
+  return used && touched > 1;
+}
+
+/// Sessions are apart and sorted, so those that a row touches follow each other, and together touch no other.
+SessionTable::Session* SessionTable::extend_slowly(char* row, int64_t time) {
+  Session* session = newest(row);
+  while (session != nullptr && session->open() && !touches(*session, time)) session = session->older;
+  if (session == nullptr || !session->open()) return insert(row, time, time + gap_);
+  session->start = std::min(session->start, time);
+  session->end = std::max(session->end, time + gap_);
+  while (session->older != nullptr && touches(*session->older, time)) {
+    Session* merged = session->older;
+    session->start = std::min(session->start, merged->start);
+    const char* from = merged->accumulators();
+    char* to = session->accumulators();
+    accumulators_->combine({&from, 1}, {&to, 1}, values_);
+    remove(row, merged);
+  }
+  return session;
+}
+
+/// A session that touches no other of the key.
+SessionTable::Session* SessionTable::insert(char* row, int64_t start, int64_t end) {
+  Session* session = newest(row);
+  ++sessions_;
+  if (!session->open()) {
+    ++live_keys_;
+    session->older = nullptr;
+  } else if (start > session->start) {
+    Session* older = make_older();
+    move(*session, *older);
+    older->older = session->older;
+    session->older = older;
+  } else {
+    while (session->older != nullptr && session->older->start > start) session = session->older;
+    Session* added = make_older();
+    added->older = session->older;
+    session->older = added;
+    session = added;
+  }
+  session->start = start;
+  session->end = end;
+  session->stamp = 0;
+  std::memset(session->accumulators(), 0, accumulators_->bytes());
+  if (session->older == nullptr) set_timer(row);
+  return session;
+}
+
+void SessionTable::remove(char* row, const Session* session) {
+  --sessions_;
+  ++closed_since_sweep_;
+  Session* first = newest(row);
+  Session* gone = first->older;
+  if (session != first) {
+    Session* newer = first;
+    while (newer->older != session) newer = newer->older;
+    gone = newer->older;
+    newer->older = gone->older;
+  } else if (gone != nullptr) {
+    move(*gone, *first);
+    first->older = gone->older;
+  } else {
+    first->end = first->start;
+    --live_keys_;
+    return;
+  }
+  gone->older = spare_;
+  spare_ = gone;
+}
+
+/// The contents, without the places in the chain.
+void SessionTable::move(Session& from, Session& to) const {
+  to.start = from.start;
+  to.end = from.end;
+  to.stamp = from.stamp;
+  std::memcpy(to.accumulators(), from.accumulators(), accumulators_->bytes());
+}
+
+SessionTable::Session* SessionTable::make_older() {
+  if (spare_ == nullptr) return reinterpret_cast<Session*>(older_.allocate(session_bytes()));
+  Session* taken = spare_;
+  spare_ = taken->older;
+  return taken;
+}
+
+/// At the end of the oldest session, which ends first.
+void SessionTable::set_timer(char* row) {
+  const Session* oldest = newest(row);
+  while (oldest->older != nullptr) oldest = oldest->older;
+  const int64_t time = last_instant_(oldest->end).millis;
+  newest(row)->timer = time;
+  timers_[bucket_of(time, bucket_)].push_back({time, row});
+}
+
+void SessionTable::take_reached(int64_t watermark) {
+  reached_.clear();
+  while (!timers_.empty() && timers_.begin()->first <= bucket_of(watermark, bucket_)) {
+    std::vector<Timer>& bucket = timers_.begin()->second;
+    // Only the last one has timers that are not reached.
+    const bool whole = timers_.begin()->first < bucket_of(watermark, bucket_);
+    std::erase_if(bucket, [&](const Timer& timer) {
+      if (!whole && timer.time > watermark) return false;
+      // A timer that was replaced by another does not count.
+      Session* session = newest(timer.row);
+      if (!session->open() || session->timer != timer.time) return true;
+      session->timer = kNoTimer;  // the same one may be here twice
+      reached_.push_back(timer);
+      return true;
+    });
+    if (!bucket.empty()) return;
+    timers_.erase(timers_.begin());
+  }
+}
+
+void SessionTable::collect_closed(EventTime watermark) {
+  closed_.clear();
+  for (const Timer& timer : reached_) {
+    for (const Session* session = newest(timer.row); session != nullptr; session = session->older) {
+      if (last_instant_(session->end) <= watermark) closed_.push_back({session->end, timer.row});
+    }
+  }
+  std::ranges::stable_sort(closed_, {}, &Closed::end);
+}
+
+void SessionTable::sweep() {
+  const bool many_keys = keys_.size() - live_keys_ > live_keys_ + kSweepFrom;
+  const bool many_bytes = accumulators_->keeps_bytes() && closed_since_sweep_ > sessions_ + kSweepFrom;
+  if (!many_keys && !many_bytes) return;
+  closed_since_sweep_ = 0;
+  KeyTable keys(pool_, session_bytes());
+  ByteArena values(pool_);
+  ByteArena older(pool_);
+  older_.swap(older);
+  spare_ = nullptr;
+  timers_.clear();
+  keys_.for_each([&](const char* row) {
+    const auto* from = reinterpret_cast<const Session*>(row);
+    if (!from->open()) return;
+    const uint64_t hash = KeyTable::hash_of(row);
+    const std::string_view key = KeyTable::key_of(row);
+    char* copied = nullptr;
+    keys.find_or_add({&hash, 1}, {&key, 1}, {&copied, 1});
+    for (Session* to = newest(copied);; to = to->older) {
+      std::memset(static_cast<void*>(to), 0, session_bytes());
+      to->start = from->start;
+      to->end = from->end;
+      accumulators_->copy(from->accumulators(), to->accumulators(), values);
+      from = from->older;
+      if (from == nullptr) break;
+      to->older = make_older();
+    }
+    set_timer(copied);
+  });
+  keys_.swap(keys);
+  values_.swap(values);
+}
+
+void SessionTable::encode(ByteWriter& out) const {
+  out.put(sessions_);
+  for_each([&](const char* row, const Session& session) {
+    out.put(KeyTable::hash_of(row));
+    const std::string_view key = KeyTable::key_of(row);
+    out.put(key.data() == nullptr ? kNullLength : static_cast<uint32_t>(key.size()));
+    out.put_raw(key.data(), key.size());
+    out.put(session.start);
+    out.put(session.end);
+    accumulators_->encode(session.accumulators(), out);
+  });
+}
+
+Status SessionTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism) {
+  std::vector<char> aside(accumulators_->bytes());  // of a key of another group
+  ByteArena aside_values(pool_);
+  STRAND_TRY(const int64_t sessions, in.get<int64_t>());
+  for (int64_t i = 0; i < sessions; ++i) {
+    STRAND_TRY(const uint64_t hash, in.get<uint64_t>());
+    STRAND_TRY(const uint32_t length, in.get<uint32_t>());
+    std::string_view key;
+    if (length != kNullLength) {
+      STRAND_TRY(key, in.get_raw(length));
+    }
+    STRAND_TRY(const int64_t start, in.get<int64_t>());
+    STRAND_TRY(const int64_t end, in.get<int64_t>());
+    if (groups.contains(columnar::key_group(hash, max_parallelism))) {
+      char* row = nullptr;
+      keys_.find_or_add({&hash, 1}, {&key, 1}, {&row, 1});
+      STRAND_OK(accumulators_->decode(in, insert(row, start, end)->accumulators(), values_));
+    } else {
+      std::ranges::fill(aside, '\0');
+      STRAND_OK(accumulators_->decode(in, aside.data(), aside_values));
+    }
+  }
+  return Status();
+}
+
+}  // namespace strand::state
