@@ -9,6 +9,8 @@ const plan::WindowAggregate* window_of(const plan::Node& node) {
   return std::get_if<plan::WindowAggregate>(&node.detail);
 }
 
+bool tumbles(const plan::WindowAggregate& window) { return window.kind == expr::WindowKind::kTumble; }
+
 /// Whether both windows read the same rows: some node that is no window feeds both without a window between.
 bool same_rows(const plan::Node& a, const plan::Node& b) {
   for (const plan::Input& left : origins(a.inputs[0])) {
@@ -26,10 +28,10 @@ void separate_roll_up(const plan::Plan& plan, std::vector<Finding>& found) {
   const std::vector<plan::NodePtr> nodes = plan.nodes();
   for (const plan::NodePtr& longer : nodes) {
     const auto* long_window = window_of(*longer);
-    if (long_window == nullptr) continue;
+    if (long_window == nullptr || !tumbles(*long_window)) continue;
     for (const plan::NodePtr& shorter : nodes) {
       const auto* short_window = window_of(*shorter);
-      if (short_window == nullptr || long_window->size <= short_window->size ||
+      if (short_window == nullptr || !tumbles(*short_window) || long_window->size <= short_window->size ||
           long_window->size.millis % short_window->size.millis != 0 || !same_rows(*longer, *shorter)) {
         continue;
       }

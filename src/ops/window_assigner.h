@@ -30,7 +30,7 @@ class WindowAssigner {
 
   int64_t local_of(int64_t millis) const { return zone_.local_of(millis); }
   WindowBounds bounds(int64_t start, int64_t end) const {
-    return {start, end, EventTime{zone_.utc_of(end) - 1}};
+    return {start, end, EventTime{(zone_.is_utc() ? end : zone_.utc_of(end)) - 1}};
   }
   WindowBounds slice_of(int64_t millis) const {
     return slice_ending(floor_to(zone_.local_of(millis), slice_) + slice_);

@@ -24,7 +24,9 @@ bool key_names_window(const Input& from, std::vector<Columns> keys) {
     for (size_t i = 0; i < count; ++i) {
       if (!in(i)) return false;
     }
-    return in(count) || in(count + 1) || in(count + 2);
+    // Cumulating windows begin together.
+    const bool start_names = in(count) && window->kind != expr::WindowKind::kCumulate;
+    return start_names || in(count + 1) || in(count + 2);
   }
   if (from.port != Port::kMain) return false;
   if (const auto* project = std::get_if<plan::Project>(&node.detail)) {

@@ -59,6 +59,17 @@ TEST(Writers, WriteClosedRowsWhereTheKeyNamesWindowAndKeys) {
   EXPECT_FALSE(sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, click_id, n FROM clicks").closed_rows);
 }
 
+TEST(Writers, TheStartNamesNoCumulatingWindow) {
+  const std::string view =
+      "CREATE VIEW w AS SELECT ad_id, window_start AS s, window_end AS e, COUNT(*) AS n FROM "
+      "TABLE(CUMULATE(TABLE "
+      "clicks, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY)) GROUP BY ad_id, window_start, "
+      "window_end;\n";
+  const std::string insert = "INSERT INTO t (k, w, fast_n) SELECT ad_id, CAST(";
+  EXPECT_FALSE(sink_of(view + insert + "s AS STRING), n FROM w").closed_rows);
+  EXPECT_TRUE(sink_of(view + insert + "e AS STRING), n FROM w").closed_rows);
+}
+
 TEST(Writers, OfEarlyRowsAreProvisionalAndStayApart) {
   const auto early = sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, CAST(s AS STRING), n FROM m$early");
   EXPECT_TRUE(early.provisional);

@@ -340,12 +340,23 @@ std::string_view cause_name(Cause cause) {
 
 std::optional<OpenWindow> first_open(const plan::WindowAggregate& window, EventTime watermark) {
   if (watermark == EventTime::min() || watermark == EventTime::max()) return std::nullopt;
-  const int64_t next = watermark.millis + 1;
-  int64_t into = (next - window.offset.millis) % window.size.millis;
-  if (into < 0) into += window.size.millis;
+  if (window.kind == expr::WindowKind::kSession) return std::nullopt;
+  const auto floor_to = [&](int64_t time, Duration unit) {
+    int64_t into = (time - window.offset.millis) % unit.millis;
+    if (into < 0) into += unit.millis;
+    return time - into;
+  };
   // A watermark on a window's last millisecond has closed it; one millisecond before has not.
-  const int64_t start = next - into;
-  return OpenWindow{{start}, {start + window.size.millis - 1}};
+  const int64_t next = watermark.millis + 1;
+  if (window.kind == expr::WindowKind::kHop) {
+    const int64_t start = floor_to(next - window.size.millis, window.step) + window.step.millis;
+    return OpenWindow{{start}, {start + window.size.millis - 1}};
+  }
+  const int64_t start = floor_to(next, window.size);
+  const bool cumulates = window.kind == expr::WindowKind::kCumulate;
+  const int64_t end =
+      cumulates ? floor_to(next, window.step) + window.step.millis : start + window.size.millis;
+  return OpenWindow{{start}, {end - 1}};
 }
 
 Diagnosis diagnose(const JobView& view, const plan::Plan& plan, int64_t memory_limit, WallTime now) {

@@ -173,5 +173,21 @@ TEST(FirstOpenWindow, FollowsTheOffsetAlsoBeforeTheEpoch) {
   EXPECT_EQ(first_open(hour, EventTime{-1})->start, EventTime{-1'800'000});
 }
 
+TEST(FirstOpenWindow, IsTheOneThatClosesNext) {
+  plan::WindowAggregate window;
+  window.kind = expr::WindowKind::kHop;
+  window.size = Duration{60};
+  window.step = Duration{20};
+  EXPECT_EQ(first_open(window, EventTime{98})->start, EventTime{40});
+  EXPECT_EQ(first_open(window, EventTime{99})->start, EventTime{60});
+  EXPECT_EQ(first_open(window, EventTime{99})->last, EventTime{119});
+  window.kind = expr::WindowKind::kCumulate;
+  EXPECT_EQ(first_open(window, EventTime{98})->start, EventTime{60});
+  EXPECT_EQ(first_open(window, EventTime{98})->last, EventTime{99});
+  EXPECT_EQ(first_open(window, EventTime{119})->last, EventTime{139});
+  window.kind = expr::WindowKind::kSession;
+  EXPECT_FALSE(first_open(window, EventTime{98}));
+}
+
 }  // namespace
 }  // namespace strand::engine::reports
