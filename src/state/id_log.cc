@@ -50,6 +50,14 @@ IdMark IdLog::end() const {
   return {appended_, uuids_.end_number(), texts_.end_number(), uuids_.end_offset(), texts_.end_offset()};
 }
 
+uint64_t IdLog::entry_bytes() const {
+  uint64_t bytes = 0;
+  for (const IdChain* chain : {&uuids_, &texts_}) {
+    for (const uint32_t id : chain->order()) bytes += chain->page(id)->used;
+  }
+  return bytes;
+}
+
 IdPart IdLog::since(const IdMark& mark) const {
   IdPart part;
   uint64_t latest = 0;

@@ -98,6 +98,9 @@ class IdLog {
   IdMark end() const;
   IdPart since(const IdMark& mark) const;
 
+  /// Of the pages that are there, whole.
+  uint64_t entry_bytes() const;
+
   IdChain& uuids() { return uuids_; }
   IdChain& texts() { return texts_; }
   int64_t bytes() const {

@@ -9,8 +9,7 @@ namespace strand::state {
 
 namespace {
 
-constexpr uint64_t kMergedMax = uint64_t{64} << 20;  // bytes that are merged at once
-constexpr size_t kAttemptsMax = 16;                  // snapshots that may still be told as written
+constexpr size_t kAttemptsMax = 16;  // snapshots that may still be told as written
 constexpr size_t kRestoreGroup = 64;
 const std::string kNew = "ids";
 const std::string kMerged = "ids-merged";
@@ -96,19 +95,27 @@ void IdStore::add_increment(SnapshotBuilder& out, Attempted& attempted) {
                    [section = id_section(std::move(part))]() -> Result<SectionBytes> { return section; });
 }
 
+std::vector<IdStore::Durable> IdStore::to_merge() const {
+  if (durable_.size() <= kSectionsMax) return {};
+  std::vector<Durable> smallest = durable_;
+  std::ranges::stable_sort(smallest, {}, [](const Durable& d) { return d.ref.length; });
+  uint64_t total = 0;
+  size_t fit = 0;
+  for (const Durable& d : smallest) {
+    total += d.ref.length;
+    if (total <= merged_max_ && fit <= kSectionsMax / 2) ++fit;
+  }
+  smallest.resize(fit);
+  const auto large = std::ranges::find_if(
+      durable_, [&](const Durable& d) { return fit == 0 || d.ref.length > smallest.back().ref.length; });
+  const bool mostly_expired = total > 2 * (table_.log().entry_bytes() + merged_max_);
+  if (mostly_expired && large != durable_.end()) smallest.push_back(*large);
+  return mostly_expired || smallest.size() >= 2 ? smallest : std::vector<Durable>{};
+}
+
 void IdStore::add_merge(SnapshotBuilder& out, EventTime lowest, Attempted& attempted) {
-  if (durable_.size() <= kSectionsMax) return;
-  std::ranges::stable_sort(durable_, {}, [](const Durable& d) { return d.ref.length; });
-  uint64_t bytes = 0;
-  for (const Durable& d : durable_) {
-    bytes += d.ref.length;
-    if (bytes > kMergedMax || attempted.merged.size() > kSectionsMax / 2) break;
-    attempted.merged.push_back(d);
-  }
-  if (attempted.merged.size() < 2) {
-    attempted.merged.clear();
-    return;
-  }
+  attempted.merged = to_merge();
+  if (attempted.merged.empty()) return;
   const auto merge = [inputs = attempted.merged, groups = groups_,
                       lowest](SnapshotReader& reader) -> Result<SectionBytes> {
     IdSectionBuilder merged;

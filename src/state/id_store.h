@@ -21,15 +21,21 @@ namespace strand::state {
 /// which has not expired, and one with the ids that came since. So it costs what is new, and that is written
 /// straight from the table's memory. What has come since the last snapshot counts as new until `written` says
 /// that a file has it: a failed checkpoint loses no id. When there are more than kSectionsMax sections, the
-/// smallest are merged into one, off the worker.
+/// smallest are merged into one, off the worker, as far as `merged_max` bytes hold them. Where most of what
+/// the files hold has expired, the oldest of the others is merged with them, so that a few ids that live long
+/// do not keep all files. So the files hold at most about twice what the table does and some `merged_max`,
+/// and there are at most kSectionsMax sections and two for each `merged_max` bytes of them.
 ///
 /// An id in several sections has the latest of its expiries. Belongs to one operator.
 class IdStore {
  public:
   static constexpr size_t kSectionsMax = 24;
 
-  IdStore(std::string operator_id, KeyGroupRange groups, obs::MemoryAccount* memory)
-      : operator_id_(std::move(operator_id)), groups_(groups), memory_(memory) {}
+  static constexpr uint64_t kMergedMax = uint64_t{64} << 20;
+
+  IdStore(std::string operator_id, KeyGroupRange groups, obs::MemoryAccount* memory,
+          uint64_t merged_max = kMergedMax)
+      : operator_id_(std::move(operator_id)), groups_(groups), merged_max_(merged_max), memory_(memory) {}
 
   /// See IdTable::insert.
   void insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh);
@@ -59,15 +65,17 @@ class IdStore {
   };
 
   void add_increment(SnapshotBuilder& out, Attempted& attempted);
+  std::vector<Durable> to_merge() const;
   void add_merge(SnapshotBuilder& out, EventTime lowest, Attempted& attempted);
   void settle(const Attempted& attempted, const SectionRef& ref);
 
   std::string operator_id_;
   KeyGroupRange groups_;
+  uint64_t merged_max_;
   obs::MemoryShare memory_;
   IdTable table_;
-  IdMark written_;  // what was appended before is in durable files
-  std::vector<Durable> durable_;
+  IdMark written_;                // what was appended before is in durable files
+  std::vector<Durable> durable_;  // in the order in which they were written
   std::deque<Attempted> attempts_;
 };
 

@@ -23,7 +23,8 @@ uint16_t group_of(std::string_view key) { return static_cast<uint16_t>(hash64(ke
 /// A store with a folder for its snapshots.
 class Job {
  public:
-  explicit Job(KeyGroupRange groups = kAll) : store_("dedup", groups, nullptr) {}
+  explicit Job(KeyGroupRange groups = kAll, uint64_t merged_max = IdStore::kMergedMax)
+      : store_("dedup", groups, nullptr, merged_max) {}
 
   bool fresh(std::string_view key, EventTime expiry = {1'000'000}) {
     const std::vector<std::string_view> keys = {key};
@@ -137,6 +138,39 @@ TEST(IdStore, TheNumberOfSectionsStaysBoundedAndNothingIsLost) {
   for (int epoch = 1; epoch <= 300; ++epoch)
     EXPECT_FALSE(restored.fresh("k-" + std::to_string(epoch) + "-3"));
   EXPECT_EQ(restored.store().size(), 1500);
+}
+
+/// Bytes of all sections.
+uint64_t bytes_of(const std::vector<SectionRef>& refs) {
+  uint64_t bytes = 0;
+  for (const SectionRef& ref : refs) bytes += ref.length;
+  return bytes;
+}
+
+// Every increment is too large to be merged, and holds an id of a clock that is years ahead.
+TEST(IdStore, IdsThatLiveLongDoNotKeepAllFilesAlsoWhereSectionsAreLarge) {
+  constexpr uint64_t kMax = 20'000;
+  MemoryFileSystem files;
+  Job job(kAll, kMax);
+  const EventTime far{1'000'000'000};
+  std::vector<SectionRef> last;
+  uint64_t most = 0;
+  size_t sections = 0;
+  for (int epoch = 1; epoch <= 400; ++epoch) {
+    job.judge = {epoch * 1'000};
+    const std::string name = "k-" + std::to_string(epoch) + "-";
+    for (int i = 0; i < 1'000; ++i) job.fresh(name + std::to_string(i), {(epoch + 10) * 1'000});
+    job.fresh(name + "far", far);
+    last = job.snapshot(files, epoch);
+    if (epoch == 200) most = bytes_of(last), sections = last.size();
+  }
+  EXPECT_LE(bytes_of(last), most + most / 2);
+  EXPECT_LE(last.size(), sections + sections / 2);
+  Job restored;
+  restored.judge = job.judge;
+  restored.restore(files, last);
+  for (int epoch = 1; epoch <= 400; ++epoch)
+    EXPECT_FALSE(restored.fresh("k-" + std::to_string(epoch) + "-far", far)) << epoch;
 }
 
 TEST(IdStore, ARestoreTakesItsOwnKeyGroupsFromAllSections) {

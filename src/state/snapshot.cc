@@ -43,6 +43,13 @@ Status check_header(const std::string& path, std::string_view bytes) {
   return Status();
 }
 
+/// The name of a file holds the hash of all of it, also of what no section covers.
+Status check_name(const std::string& path, std::string_view bytes) {
+  const std::string hash = content_hash(bytes);
+  if (path.ends_with("-" + hash)) return Status();
+  return unreadable(path, "expected content with the hash in the file's name, found checksum " + hash);
+}
+
 /// Writes `dir/e<epoch>-<content hash>` and returns the name.
 Result<std::string> write_file(env::FileSystem& files, const std::string& dir, Epoch epoch,
                                const std::vector<std::string_view>& pieces, const std::string& suffix) {
@@ -167,6 +174,7 @@ Result<Section> SnapshotReader::read(const SectionRef& ref) {
                                   " bytes or more, found none");
     }
     STRAND_OK(check_header(path, *found));
+    STRAND_OK(check_name(path, *found));
     bytes = std::make_shared<const std::string>(*std::move(found));
     cache_.emplace_back(ref.file, bytes);
   }

@@ -159,6 +159,20 @@ TEST_F(DamagedFile, OneBitFlippedInTheSection) {
   }
 }
 
+// The header of a large section fills a page, so that the section can be written without a copy.
+TEST_F(DamagedFile, OneBitFlippedInFrontOfALargeSection) {
+  SnapshotBuilder out = builder(6);
+  const auto large = []() -> Result<SectionBytes> { return SectionBytes(std::string(10'000, 'x')); };
+  out.add_own_file("ids", 1, large);
+  ref_ = written(out, files_)[0];
+  ASSERT_EQ(ref_.offset, 4096U);
+  for (const uint64_t at : {12, 16, 1'000, 4'095}) {
+    files_.bytes(path())[at] ^= 4;
+    expect_refused(ErrorCode::kCheckpointUnreadable, "checksum");
+    files_.bytes(path())[at] ^= 4;
+  }
+}
+
 TEST_F(DamagedFile, OtherContent) {
   files_.bytes(path())[0] = 'X';
   expect_refused(ErrorCode::kCheckpointUnreadable, "other content");
