@@ -4,23 +4,16 @@
 
 namespace strand::checkpoint {
 
-Aligner::Aligner(size_t channels) : blocked_(channels, false), ended_(channels, false) {
-  STRAND_CHECK(channels > 0);
-}
+Aligner::Aligner(size_t channels) : blocked_(channels, false) { STRAND_CHECK(channels > 0); }
 
 Aligner::Outcome Aligner::on_barrier(size_t channel, Epoch epoch) {
-  STRAND_CHECK(channel < blocked_.size() && !blocked_[channel] && !ended_[channel]);
+  STRAND_CHECK(channel < blocked_.size() && !blocked_[channel]);
   if (epoch <= over_ || (aligning_ && epoch < *aligning_)) return Outcome::kWait;
   if (aligning_ && epoch > *aligning_) release();
   aligning_ = epoch;
   blocked_[channel] = true;
-  return check();
-}
-
-Aligner::Outcome Aligner::on_end(size_t channel) {
-  STRAND_CHECK(channel < blocked_.size() && !blocked_[channel] && !ended_[channel]);
-  ended_[channel] = true;
-  return check();
+  const bool all = std::find(blocked_.begin(), blocked_.end(), false) == blocked_.end();
+  return all ? Outcome::kAligned : Outcome::kWait;
 }
 
 void Aligner::on_abort(Epoch epoch) {
@@ -33,14 +26,6 @@ void Aligner::release() {
   over_ = std::max(over_, *aligning_);
   aligning_.reset();
   std::fill(blocked_.begin(), blocked_.end(), false);
-}
-
-Aligner::Outcome Aligner::check() {
-  if (!aligning_) return Outcome::kWait;
-  for (size_t i = 0; i < blocked_.size(); ++i) {
-    if (!blocked_[i] && !ended_[i]) return Outcome::kWait;
-  }
-  return Outcome::kAligned;
 }
 
 }  // namespace strand::checkpoint

@@ -12,7 +12,7 @@ namespace strand::checkpoint {
 
 /// Aligned barriers of a task with several input channels: from the first barrier of an epoch until the last,
 /// channels that have delivered theirs are held back, so that the snapshot holds exactly what lies before the
-/// barriers. A channel that has ended counts as having delivered. Barriers of an aborted epoch are overtaken
+/// barriers. Barriers of an aborted epoch are overtaken
 /// by those of a later one: alignment then starts over for the later. Barriers of an epoch that is over here
 /// are ignored. Belongs to its task. A crash forgets it: barriers under way die with the attempt.
 class Aligner {
@@ -22,8 +22,6 @@ class Aligner {
   enum class Outcome : uint8_t { kWait, kAligned };
   /// A barrier has arrived on `channel`, which must not be blocked.
   Outcome on_barrier(size_t channel, Epoch epoch);
-  /// The channel has ended. kAligned if it was the last one waited for.
-  Outcome on_end(size_t channel);
   bool blocked(size_t channel) const { return blocked_[channel]; }
   /// The epoch being aligned.
   std::optional<Epoch> aligning() const { return aligning_; }
@@ -34,9 +32,7 @@ class Aligner {
   void release();
 
  private:
-  Outcome check();
   std::vector<bool> blocked_;
-  std::vector<bool> ended_;
   std::optional<Epoch> aligning_;
   Epoch over_{0};  // this epoch and all before are over here
 };

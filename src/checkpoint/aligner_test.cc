@@ -27,15 +27,6 @@ TEST(Aligner, OneChannelIsAlignedAtOnce) {
   EXPECT_EQ(aligner.on_barrier(0, {1}), Outcome::kAligned);
 }
 
-TEST(Aligner, AnEndedChannelCountsAsHavingDelivered) {
-  Aligner aligner(3);
-  EXPECT_EQ(aligner.on_end(2), Outcome::kWait);
-  EXPECT_EQ(aligner.on_barrier(0, {1}), Outcome::kWait);
-  EXPECT_EQ(aligner.on_end(1), Outcome::kAligned);
-  aligner.release();
-  EXPECT_EQ(aligner.on_barrier(0, {2}), Outcome::kAligned);
-}
-
 TEST(Aligner, ALaterBarrierOvertakesAnAbortedEpoch) {
   Aligner aligner(2);
   aligner.on_barrier(0, {1});
@@ -58,14 +49,14 @@ TEST(Aligner, AnAbortedEpochHoldsNothingBackAndItsLateBarriersAreIgnored) {
 
 // ---- every interleaving
 
-/// What a channel carries: records ('r'), barriers ('1', '2', ...), its end ('e').
+/// What a channel carries: records ('r') and barriers ('1', '2', ...).
 struct Inputs {
   std::vector<std::string> channels;
   std::string aborts;  // notices that may come at any time, in this order
 };
 
 /// A task that reads its channels in every possible order. At each alignment the records it has read must be
-/// exactly those before the barrier (or the end), and it must never stand still.
+/// exactly those before the barrier, and it must never stand still.
 class EveryOrder {
  public:
   explicit EveryOrder(Inputs inputs) : inputs_(std::move(inputs)) {}
@@ -105,9 +96,7 @@ class EveryOrder {
   void take(State& state, size_t c) {
     const char element = inputs_.channels[c][state.read[c]++];
     if (element == 'r') return;
-    const Outcome outcome =
-        element == 'e' ? state.aligner.on_end(c) : state.aligner.on_barrier(c, {element - '0'});
-    if (outcome != Outcome::kAligned) return;
+    if (state.aligner.on_barrier(c, {element - '0'}) != Outcome::kAligned) return;
     check_cut(state, static_cast<char>('0' + state.aligner.aligning()->value));
     state.aligned |= 1 << state.aligner.aligning()->value;
     state.aligner.release();
@@ -118,11 +107,8 @@ class EveryOrder {
     for (size_t c = 0; c < state.read.size(); ++c) {
       const std::string before = inputs_.channels[c].substr(0, state.read[c]);
       const size_t at = before.find(barrier);
-      if (at == std::string::npos) {
-        ASSERT_TRUE(before.ends_with('e')) << "channel " << c << " had neither delivered nor ended";
-      } else {
-        ASSERT_EQ(before.find('r', at), std::string::npos) << "a record behind the barrier on channel " << c;
-      }
+      ASSERT_NE(at, std::string::npos) << "channel " << c << " had not delivered";
+      ASSERT_EQ(before.find('r', at), std::string::npos) << "a record behind the barrier on channel " << c;
     }
   }
 
@@ -143,13 +129,11 @@ class EveryOrder {
 
 TEST(AlignerEveryOrder, TheCutIsExactAndNothingStandsStill) {
   const std::vector<Inputs> all = {
-      {{"r1r3re", "1rr3re"}, ""},   // two epochs, as usual
+      {{"r1r3r", "1rr3r"}, ""},     // two epochs, as usual
       {{"r1r2r3r", "1r2rr3"}, ""},  // three
       {{"r1r3", "r2r3"}, "12"},     // 1 and 2 were given up before they reached every source
       {{"r1r2r3", "r3r"}, "12"},    // neither reached channel 1
-      {{"re", "1r2r3re"}, "1"},     // a channel ends before any barrier
-      {{"r1re", "1r3r"}, ""},       // a channel ends between two
-      {{"1r3", "r1r3", "1e"}, ""}, {{"r1r3", "1rr3", "r1r3r"}, "1"}, {{"r3", "1r3", "e"}, "1"},
+      {{"1r3", "r1r3", "1r3"}, ""}, {{"r1r3", "1rr3", "r1r3r"}, "1"}, {{"r3", "1r3", "r3"}, "1"},
   };
   int64_t histories = 0;
   int64_t snapshots = 0;

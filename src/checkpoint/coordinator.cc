@@ -29,7 +29,7 @@ std::string list_of(const std::set<int32_t>& tasks) {
 Coordinator::Coordinator(CoordinatorOptions options, int32_t tasks, Epoch highest_used, WallTime start)
     : options_(options), now_(start), last_used_(highest_used), last_begun_(start) {
   STRAND_CHECK(!options_.interval || *options_.interval > Duration{0});
-  for (int32_t task = 0; task < tasks; ++task) live_.insert(task);
+  for (int32_t task = 0; task < tasks; ++task) tasks_.insert(task);
 }
 
 std::vector<Action> Coordinator::on(const Event& event, WallTime now) {
@@ -100,21 +100,9 @@ void Coordinator::handle(const ManifestWritten& event) {
 
 void Coordinator::handle(const SavepointAsked& event) {
   if (over_) return refuse(event.request, "the job has ended");
-  if (live_.empty()) return refuse(event.request, "every task of the job has finished");
   if (waiting_savepoints_.size() >= kWaitingSavepointsMax)
     return refuse(event.request, "too many others are waiting");
   waiting_savepoints_.push_back(event.request);
-}
-
-void Coordinator::handle(const TaskFinished& event) {
-  if (live_.erase(event.task) == 0) return;
-  finished_[event.task] = event.parts;
-  if (live_.empty()) {
-    for (const SavepointRequest& request : std::exchange(waiting_savepoints_, {})) {
-      refuse(request, "every task of the job has finished");
-    }
-  }
-  if (under_way_ && under_way_->waiting.erase(event.task) > 0) maybe_write();
 }
 
 void Coordinator::handle(const CheckpointAsked&) { checkpoint_asked_ = true; }
@@ -122,7 +110,7 @@ void Coordinator::handle(const CheckpointAsked&) { checkpoint_asked_ = true; }
 // ---- the life of an epoch
 
 void Coordinator::begin_what_is_due() {
-  if (over_ || under_way_ || live_.empty()) return;
+  if (over_ || under_way_) return;
   if (!waiting_savepoints_.empty()) {
     const SavepointRequest request = waiting_savepoints_.front();
     waiting_savepoints_.erase(waiting_savepoints_.begin());
@@ -138,22 +126,19 @@ void Coordinator::begin(std::optional<SavepointRequest> savepoint) {
     last_begun_ = now_;
     checkpoint_asked_ = false;
   }
-  under_way_ = UnderWay{last_used_, savepoint, UnderWay::Stage::kRecording, now_, now_, {}, live_};
+  under_way_ = UnderWay{last_used_, savepoint, UnderWay::Stage::kRecording, now_, now_, {}, tasks_};
   out_.emplace_back(RecordEpoch{last_used_});
 }
 
 void Coordinator::maybe_write() {
   if (under_way_->stage != UnderWay::Stage::kAligning || !under_way_->waiting.empty()) return;
   under_way_->stage = UnderWay::Stage::kWriting;
-  // Of a task that acknowledged before it finished, the acknowledgement counts: it lies before the barrier.
-  std::map<int32_t, TaskParts> by_task = finished_;
-  for (const auto& [task, parts] : under_way_->acknowledged) by_task[task] = parts;
   WriteManifest write{under_way_->epoch,
                       under_way_->kind(),
                       under_way_->savepoint && under_way_->savepoint->drain,
                       under_way_->injected,
                       {}};
-  for (auto& [task, parts] : by_task) write.parts.push_back(std::move(parts));
+  for (auto& [task, parts] : under_way_->acknowledged) write.parts.push_back(std::move(parts));
   out_.emplace_back(std::move(write));
 }
 
@@ -231,13 +216,7 @@ WallTime Coordinator::next_due() const {
 WallTime Coordinator::next_wakeup() const {
   if (over_) return WallTime::never();
   if (under_way_) return under_way_->started + options_.timeout;
-  return live_.empty() ? WallTime::never() : next_due();
-}
-
-std::vector<TaskParts> Coordinator::finished_parts() const {
-  std::vector<TaskParts> parts;
-  for (const auto& [task, of_task] : finished_) parts.push_back(of_task);
-  return parts;
+  return next_due();
 }
 
 Coordinator::View Coordinator::view() const {

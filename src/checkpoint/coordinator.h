@@ -56,16 +56,10 @@ struct ManifestWritten {
 struct SavepointAsked {
   SavepointRequest request;
 };
-/// Its input has ended; it takes part in no further checkpoint. `parts` go into every later manifest instead:
-/// without them a restore would read an ended shard again from its start.
-struct TaskFinished {
-  int32_t task = 0;
-  TaskParts parts;
-};
-struct CheckpointAsked {
-};  // one at once, whatever the interval: rows held back at the end of input wait for it
+/// One at once, whatever the interval.
+struct CheckpointAsked {};
 using Event = std::variant<TimePassed, EpochRecorded, TaskAcknowledged, TaskDeclined, ManifestWritten,
-                           SavepointAsked, TaskFinished, CheckpointAsked>;
+                           SavepointAsked, CheckpointAsked>;
 
 // Actions
 struct RecordEpoch {
@@ -110,12 +104,11 @@ using Action = std::variant<RecordEpoch, InjectBarrier, WriteManifest, NotifyCom
 
 /// Decides about checkpoints; does nothing itself.
 ///
-/// One epoch at a time is under way. Its life: RecordEpoch -> EpochRecorded -> InjectBarrier -> every live
+/// One epoch at a time is under way. Its life: RecordEpoch -> EpochRecorded -> InjectBarrier -> every
 /// task acknowledges -> WriteManifest -> ManifestWritten -> NotifyCommitted. A decline, a failed write or the
 /// timeout ends it with NotifyAborted; its number is never used again. Because the number is durable before
 /// any sink can see the barrier, a restore knows the highest tag that may stand in a store. Acknowledgements
-/// of other epochs are ignored. Tasks that have finished count as having acknowledged; a checkpoint where a
-/// source has finished is still taken while any task lives.
+/// of other epochs are ignored. Tasks whose input has ended take part like all others.
 ///
 /// Savepoints come before checkpoints and do not wait for the interval or the pause. A failed one is answered
 /// and does not count as a failure of the job, except a stop with drain whose barrier was injected: event
@@ -137,9 +130,6 @@ class Coordinator {
   std::vector<Action> on(const Event& event, WallTime now);
   /// When TimePassed must come at the latest.
   WallTime next_wakeup() const;
-
-  /// Of tasks that have finished: their files are needed by manifests to come (Store::collect_garbage).
-  std::vector<TaskParts> finished_parts() const;
 
   struct View {  // for people
     std::optional<Epoch> under_way;
@@ -173,7 +163,6 @@ class Coordinator {
   void handle(const TaskDeclined& event);
   void handle(const ManifestWritten& event);
   void handle(const SavepointAsked& event);
-  void handle(const TaskFinished& event);
   void handle(const CheckpointAsked& event);
 
   UnderWay* at(Epoch epoch, UnderWay::Stage stage);
@@ -190,8 +179,7 @@ class Coordinator {
 
   CoordinatorOptions options_;
   WallTime now_;
-  std::set<int32_t> live_;
-  std::map<int32_t, TaskParts> finished_;
+  std::set<int32_t> tasks_;
   Epoch last_used_;
   std::optional<UnderWay> under_way_;
   std::vector<SavepointRequest> waiting_savepoints_;

@@ -261,7 +261,7 @@ Result<std::string> Store::adopt(const std::string& given) {
 
 // ---- garbage
 
-Status Store::collect_garbage(int retain, Epoch newest, const std::vector<TaskParts>& in_use) {
+Status Store::collect_garbage(int retain, Epoch newest) {
   STRAND_CHECK(retain >= 1);
   STRAND_TRY(const std::vector<SnapshotInfo> kept, remove_manifests(retain, newest));
   std::set<std::string> needed;
@@ -269,11 +269,6 @@ Status Store::collect_garbage(int retain, Epoch newest, const std::vector<TaskPa
     STRAND_OK(snapshot.unreadable);
     STRAND_TRY(const Manifest manifest, read(snapshot.path));
     for (const auto& [file, sections] : by_file(manifest)) needed.insert(file);
-  }
-  for (const TaskParts& task : in_use) {
-    for (const auto& [id, part] : task) {
-      for (const state::SectionRef& ref : part.sections) needed.insert(ref.file);
-    }
   }
   STRAND_OK(remove_files(needed, newest));
   return remove_unfinished_savepoints(newest);

@@ -89,9 +89,9 @@ class Store {
   Result<std::string> complete(const Manifest& manifest);
   /// Removes void manifests and those beyond the newest `retain` (>= 1) readable ones, except those that an
   /// attempt with an open sweep restored; then every state file of an epoch <= `newest` (the last complete
-  /// one) that neither a manifest left nor `in_use` (parts held in memory only: of tasks that have finished)
-  /// names; and unfinished savepoints. Removes no state file while a manifest that must stay cannot be read.
-  Status collect_garbage(int retain, Epoch newest, const std::vector<TaskParts>& in_use = {});
+  /// one) that no manifest left names; and unfinished savepoints. Removes no state file while a manifest that
+  /// must stay cannot be read.
+  Status collect_garbage(int retain, Epoch newest);
 
   std::string files_dir() const { return dir_ + "/files"; }
   /// Where the state files of the snapshot with this manifest lie: `<dir>/files` for `<dir>/manifests/m7` and
@@ -128,7 +128,8 @@ class Store {
   Epoch highest_used_{0};
   std::optional<Epoch> recorded_;  // the content of the file `epoch`
   std::vector<AttemptRecord> attempts_;
-  /// Manifests read before, by path, each with the hash of its text: files are read anew, only parsing is saved.
+  /// Manifests read before, by path, each with the hash of its text: files are read anew, only parsing is
+  /// saved.
   static constexpr size_t kParsedMax = 32;
   mutable std::map<std::string, std::pair<uint64_t, Manifest>> parsed_;
 };
