@@ -19,7 +19,7 @@ namespace strand::engine {
 
 namespace {
 
-constexpr size_t kThreads = 4;
+constexpr size_t kConnectionsMax = 64;
 constexpr auto kAnswerSlice = std::chrono::milliseconds(50);
 constexpr auto kSavepointMax = std::chrono::minutes(30);
 
@@ -31,6 +31,35 @@ void own_port(socket_t socket) {
   const int yes = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
 }
+
+/// A thread for each connection, so that nobody waits for a slow client or for somebody's savepoint. Beyond
+/// kConnectionsMax, connections wait for one of them to end.
+class Connections final : public httplib::TaskQueue {
+ public:
+  void enqueue(std::function<void()> serve) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_ < kConnectionsMax || ending_; });
+    ++open_;
+    std::thread([this, serve = std::move(serve)] {
+      serve();
+      const std::lock_guard ended(mutex_);
+      --open_;
+      changed_.notify_all();
+    }).detach();
+  }
+  void shutdown() override {
+    std::unique_lock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t open_ = 0;
+  bool ending_ = false;
+};
 
 /// The answer to a savepoint, waited for by a request.
 struct Waiting {
@@ -140,7 +169,8 @@ struct ControlServer::Parts {
       waiting->changed.notify_all();
     });
     std::unique_lock lock(waiting->mutex);
-    for (auto waited = kAnswerSlice; !waiting->answered && !ending && waited < kSavepointMax; waited += kAnswerSlice) {
+    for (auto waited = kAnswerSlice; !waiting->answered && !ending && waited < kSavepointMax;
+         waited += kAnswerSlice) {
       waiting->changed.wait_for(lock, kAnswerSlice);
     }
     if (!waiting->answered) {
@@ -191,7 +221,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::start(JobControl control, 
   parts->endpoint = {std::move(job), ui.host, 0, pid};
   parts->run_dir = std::move(run_dir);
   parts->env = env;
-  parts->http.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  parts->http.new_task_queue = [] { return new Connections; };
   parts->http.set_keep_alive_max_count(1);
   STRAND_OK(parts->bind(ui));
   parts->add_routes();

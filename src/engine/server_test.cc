@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "engine/client.h"
 #include "engine/exit.h"
@@ -33,7 +35,9 @@ class Server : public ::testing::Test {
   JobControl control() {
     return {[this] { return story_.view; },
             [this](bool stop, bool drain, const runtime::SavepointAnswer& answer) {
+              const std::lock_guard lock(mutex_);
               asked_ = std::string(stop ? "stop" : "savepoint") + (drain ? " drain" : "");
+              if (hold_) return held_.push_back(answer);
               answer(answer_, "/savepoints/s1");
             },
             &story_.plan, int64_t{1} << 30};
@@ -50,7 +54,21 @@ class Server : public ::testing::Test {
     return ask_job(real_.files, root_, "", verb, path, kDeadline);
   }
 
+  size_t held() {
+    const std::lock_guard lock(mutex_);
+    return held_.size();
+  }
+  /// Answers those who wait, and everybody from now on.
+  void release() {
+    const std::lock_guard lock(mutex_);
+    hold_ = false;
+    for (const auto& answer : held_) answer(answer_, "/savepoints/s1");
+  }
+
   env::RealEnv real_;
+  std::mutex mutex_;
+  bool hold_ = false;
+  std::vector<runtime::SavepointAnswer> held_;
   std::string root_;
   reports::StoryView story_;
   Status answer_;
@@ -76,6 +94,19 @@ TEST_F(Server, SavepointAndStopGiveThePath) {
   EXPECT_EQ(asked_, "stop");
   EXPECT_TRUE(ask(Verb::kPost, "/stop?drain").ok());
   EXPECT_EQ(asked_, "stop drain");
+}
+
+TEST_F(Server, ReportsDoNotWaitForSavepointsThatAreUnderWay) {
+  serve();
+  hold_ = true;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i)
+    clients.emplace_back([this] { EXPECT_TRUE(ask(Verb::kPost, "/savepoint").ok()); });
+  while (held() < 4) std::this_thread::yield();
+  const auto status = ask(Verb::kGet, "/status");
+  EXPECT_TRUE(status.ok()) << status.status().to_string();
+  release();
+  for (std::thread& client : clients) client.join();
 }
 
 TEST_F(Server, AnErrorOfTheJobReachesWhoAsked) {
