@@ -53,6 +53,8 @@ void RunningJob::note_start(const runtime::JobAttempt& attempt) {
   }
   if (events_ == nullptr) return;
   events_->on_event(std::move(event));
+  const Status& ahead = attempt.restore_report().floor_ahead;
+  if (!ahead.ok()) events_->on_event(describe_warning(ahead, env_.clock->now()));
   const checkpoint::Manifest* restored = attempt.restored_manifest();
   if (restored != nullptr && restored->drained) events_->on_event(describe_drained(env_.clock->now()));
 }

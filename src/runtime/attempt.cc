@@ -91,6 +91,28 @@ Status JobAttempt::check_fits() const {
       .hint("undo the change, or start anew with --from none (the input is read from its start)");
 }
 
+void JobAttempt::check_floors() {
+  if (!manifest_ || !options_.future_skew) return;
+  EventTime highest = EventTime::min();
+  std::string where;
+  for (const auto& [id, parts] : manifest_->operators) {
+    for (const auto& part : parts) {
+      for (const auto& floor : part.floors) {
+        if (floor.floor <= highest) continue;
+        highest = floor.floor;
+        where = id;
+      }
+    }
+  }
+  if (highest <= EventTime{(now_ + *options_.future_skew).millis}) return;
+  report_.floor_ahead =
+      Status(ErrorCode::kClockInFuture,
+             "expected a restored floor near the wall clock, " + format_utc(now_.millis) + ", found " +
+                 format_utc(highest.millis) + ": rows of now are late until event time is there")
+          .at(where)
+          .hint("set the clock of this machine right, or restore an older checkpoint with --from");
+}
+
 Status JobAttempt::read_sections(Restored& restored) {
   if (!manifest_) return Status();
   restored.manifest = &*manifest_;
@@ -157,6 +179,7 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
   report_.generation = generation;
   report_.attempt = attempt;
   report_.at = now_;
+  check_floors();
 
   graph_options.history = history_;
   STRAND_TRY(tasks_, make_tasks(graph_, registry_, graph_options, restored, context_));

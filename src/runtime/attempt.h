@@ -51,6 +51,9 @@ struct RestoreReport {
   Generation generation;
   Attempt attempt;
   WallTime at;
+  /// Not ok: a restored floor is further ahead of the wall clock than allowed, so that rows of now are late
+  /// (replay.md T6).
+  Status floor_ahead;
 };
 
 /// The state of an attempt, as people see it.
@@ -96,6 +99,7 @@ class JobAttempt {
   Status restore(const RestoreChoice& choice);
   Status choose(const RestoreChoice& choice);
   Status check_fits() const;
+  void check_floors();
   Status read_sections(Restored& restored);
   Status find_shards(bool first, WallTime now);
   Status assign(Tasks::Source& source, size_t index, std::vector<std::string> found);
