@@ -73,7 +73,7 @@ class GraphMaker {
   void split_window(GraphNode window) {
     const auto& detail = std::get<plan::WindowAggregate>(window.node->detail);
     GraphNode partial = window;
-    partial.id = window.id + ".partial";
+    partial.id = window.id + kPartialSuffix;
     partial.partial = true;
     partial.inputs[0].keys.clear();
     partial.parallelism = graph_.nodes[partial.inputs[0].from].parallelism;

@@ -30,6 +30,9 @@ struct GraphOptions {
   Defences defences;
 };
 
+/// Ends the id of the half in front of the exchange.
+inline constexpr const char* kPartialSuffix = ".partial";
+
 /// One operator as it is executed: a plan node, or one half of a window aggregation that is split around an
 /// exchange.
 struct GraphNode {

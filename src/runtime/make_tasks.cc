@@ -111,12 +111,28 @@ class TaskMaker {
     return slot;
   }
 
+  /// The rows that the first half of a split window handed to the second are no rows of the window as a
+  /// whole.
+  void restore_first_half(const GraphNode& graph_node, Slot& slot) const {
+    const bool split = graph_node.partial || graph_node.partial_input;
+    const auto* parts = split ? nullptr : parts_of(graph_node.id + kPartialSuffix);
+    if (parts == nullptr) return;
+    for (const checkpoint::OperatorPart& part : *parts) {
+      const int64_t handed_on = part.ledger[obs::Entry::kOut];
+      slot.ledger += part.ledger;
+      for (const obs::Entry entry : {obs::Entry::kIn, obs::Entry::kCounted, obs::Entry::kOut}) {
+        slot.ledger.add(entry, -handed_on);
+      }
+    }
+  }
+
   void restore_slot(const GraphNode& graph_node, Slot& slot, int32_t subtask) {
     const auto* parts = parts_of(graph_node.id);
     // At another parallelism the window may have judged alone: its partials go on from its floor.
     const bool from_window = parts == nullptr && graph_node.partial;
     if (from_window) parts = parts_of(graph_node.node->id);
     if (parts == nullptr) return;
+    if (subtask == 0) restore_first_half(graph_node, slot);
     EventTime lowest = EventTime::max();
     for (const checkpoint::OperatorPart& part : *parts) {
       if (subtask == 0 && !from_window) slot.ledger += part.ledger;
