@@ -17,6 +17,12 @@ RunningJob::RunningJob(plan::Plan plan, const connect::Registry& registry, runti
       events_(events),
       started_(env.clock->now()) {}
 
+RunningJob::~RunningJob() {
+  driver_.reset();
+  attempt_.reset();
+  env_.executor->drain();
+}
+
 Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& started) {
   STRAND_TRY(auto attempt, runtime::JobAttempt::start(plan_, registry_, options_, choice, env_, events_));
   started = true;
@@ -30,15 +36,15 @@ Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& sta
   }
   if (abandoned_) driver_->stop();
   const Status ended = driver_->run();
-  const bool finished = ended.ok() && attempt_->finished();
-  if (!ended.ok()) {
+  if (ended.ok()) return attempt_->finished();
+  merge(reached_, progress_of(attempt_->view()));
+  std::unique_ptr<runtime::JobAttempt> dead;
+  {
     const std::lock_guard lock(mutex_);
     driver_.reset();
-    merge(reached_, progress_of(attempt_->view()));
-    attempt_.reset();
-    return ended;
+    dead = std::move(attempt_);
   }
-  return finished;
+  return ended;  // `dead` goes outside the lock: it answers whoever still waits for a savepoint
 }
 
 void RunningJob::note_start(const runtime::JobAttempt& attempt) {

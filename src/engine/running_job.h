@@ -46,6 +46,11 @@ class RunningJob {
  public:
   RunningJob(plan::Plan plan, const connect::Registry& registry, runtime::JobOptions options,
              runtime::RestartOptions restart, env::Env env, obs::EventSink* events);
+  /// Waits for the background work of its attempts: nothing of the job goes on behind it, so that its folder
+  /// may be given to another process.
+  ~RunningJob();
+  RunningJob(const RunningJob&) = delete;
+  RunningJob& operator=(const RunningJob&) = delete;
 
   /// How far a process before this one had read; before `run`.
   void had_reached(Progress progress) { reached_ = std::move(progress); }

@@ -91,6 +91,8 @@ class Executor {
  public:
   virtual ~Executor() = default;
   virtual void submit(uint64_t lane, std::function<void()> work) = 0;
+  /// Returns when everything that was submitted has run, and what that submitted. Not from a work.
+  virtual void drain() = 0;
 };
 
 /// What a job is given of the outside world.

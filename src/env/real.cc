@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <chrono>
+
 namespace strand::env {
 
 namespace {
@@ -17,6 +19,10 @@ int64_t nanos_of(clockid_t id) {
 WallTime RealClock::now() { return {nanos_of(CLOCK_REALTIME) / 1'000'000}; }
 int64_t RealClock::steady_nanos() { return nanos_of(CLOCK_MONOTONIC); }
 int64_t RealClock::thread_cpu_nanos() { return nanos_of(CLOCK_THREAD_CPUTIME_ID); }
+
+void sleep(Duration duration) {
+  if (duration > Duration{0}) std::this_thread::sleep_for(std::chrono::milliseconds(duration.millis));
+}
 
 ThreadExecutor::ThreadExecutor(size_t threads) {
   STRAND_CHECK(threads > 0);
@@ -43,6 +49,11 @@ void ThreadExecutor::submit(uint64_t lane, std::function<void()> work) {
   changed_.notify_one();
 }
 
+void ThreadExecutor::drain() {
+  std::unique_lock lock(mutex_);
+  drained_.wait(lock, [this] { return lanes_.empty(); });
+}
+
 void ThreadExecutor::run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -61,6 +72,7 @@ void ThreadExecutor::run() {
     found->second.pop_front();
     if (found->second.empty()) {
       lanes_.erase(found);
+      if (lanes_.empty()) drained_.notify_all();
       if (ending_ && lanes_.empty()) changed_.notify_all();
     } else {
       ready_.push_back(lane);

@@ -44,6 +44,7 @@ class ThreadExecutor final : public Executor {
   explicit ThreadExecutor(size_t threads = kDefaultThreads);
   ~ThreadExecutor() override;
   void submit(uint64_t lane, std::function<void()> work) override;
+  void drain() override;
 
   static constexpr size_t kDefaultThreads = 4;
 
@@ -52,12 +53,16 @@ class ThreadExecutor final : public Executor {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable drained_;
   /// A lane is here while it has work, waiting or running.
   std::unordered_map<uint64_t, std::deque<std::function<void()>>> lanes_;
   std::deque<uint64_t> ready_;  // lanes with waiting work of which none runs
   bool ending_ = false;
   std::vector<std::thread> threads_;
 };
+
+/// The calling thread waits. For programs; a job is told by its clock when to go on.
+void sleep(Duration duration);
 
 /// Owns the parts. The executor goes first, while the files it writes to are still there.
 struct RealEnv {

@@ -231,6 +231,23 @@ TEST(ThreadExecutor, TheDestructorRunsAlsoWhatWorksSubmitWhileItWaits) {
   EXPECT_EQ(ran, 3);
 }
 
+TEST(ThreadExecutor, DrainWaitsForEverythingThatWorksSubmitAndTheExecutorGoesOn) {
+  std::atomic<int> ran{0};
+  ThreadExecutor executor(2);
+  for (int round = 1; round <= 50; ++round) {
+    executor.submit(1, [&] {
+      executor.submit(2, [&] {
+        executor.submit(1, [&] { ++ran; });
+        ++ran;
+      });
+      ++ran;
+    });
+    executor.drain();
+    EXPECT_EQ(ran, 3 * round);
+  }
+  executor.drain();
+}
+
 TEST(RealEnv, GivesItsThreeParts) {
   RealEnv real;
   const Env env = real.env();

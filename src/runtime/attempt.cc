@@ -40,6 +40,7 @@ Result<std::unique_ptr<JobAttempt>> JobAttempt::start(const plan::Plan& plan,
                                                       const connect::Registry& registry,
                                                       const JobOptions& options, const RestoreChoice& choice,
                                                       env::Env env, obs::EventSink* events) {
+  if (options.defences.dead_work) env.executor->drain();
   std::unique_ptr<JobAttempt> attempt(new JobAttempt(plan, registry, options, env, events));
   STRAND_OK(attempt->restore(choice));
   return attempt;

@@ -67,9 +67,10 @@ struct AttemptView {
 /// The answer to a savepoint or stop that was asked for.
 using SavepointAnswer = std::function<void(Status status, std::string path)>;
 
-/// One attempt. Made by `start`, which restores; then `step` (the master) and every task's `step` are called
-/// until `finished` or an error. Destroying it at any instant is a crash as far as its state goes: the
-/// checkpoint folder and the sinks hold what a later attempt needs.
+/// One attempt. Made by `start`, which waits for the background work of dead attempts (a manifest that lands
+/// or files that go away meanwhile would not fit what it restores), then restores; then `step` (the master)
+/// and every task's `step` are called until `finished` or an error. Destroying it at any instant is a crash
+/// as far as its state goes: the checkpoint folder and the sinks hold what a later attempt needs.
 ///
 /// `step` belongs to one thread, each task to one thread at a time; `ask_savepoint` and `view` come from any.
 class JobAttempt {

@@ -8,6 +8,7 @@ namespace strand::runtime {
 struct Defences {
   bool e1 = true;                         // an epoch is recorded as used before its barrier is injected
   bool e2 = true;                         // an attempt is recorded before it claims or writes anything
+  bool dead_work = true;                  // an attempt starts when nothing of a dead one is under way
   bool t1_floor = true;                   // barriers save the floor
   bool t1_restored = true;                // and never one below the restored floor
   bool barrier_buffers = true;            // buffers are emptied before a snapshot

@@ -38,6 +38,7 @@ class SlowSink final : public flow::Sink {
 class HeldExecutor final : public env::Executor {
  public:
   void submit(uint64_t, std::function<void()> work) override { works.push_back(std::move(work)); }
+  void drain() override {}
   std::vector<std::function<void()>> works;
 };
 

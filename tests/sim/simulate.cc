@@ -31,12 +31,13 @@ struct Arguments {
   uint64_t only = 0;
 };
 
-/// Every 4th run has two subtasks, every 3rd a slower disk.
+/// Every 4th run has two subtasks, every 3rd a worse disk, every 5th keeps one checkpoint only.
 SimulationOptions options_of(uint64_t seed) {
   SimulationOptions options;
   options.seed = seed;
   options.parallelism = seed % 4 == 0 ? 2 : 1;
   if (seed % 3 == 0) options.env_fault = 0.004;
+  if (seed % 5 == 0) options.retained = 1;
   return options;
 }
 
@@ -177,6 +178,14 @@ const std::vector<Canary>& canaries() {
          o.defences.runtime.e1 = false;
          o.slow_uploads = 1.0;
          o.power_loss = 1.0;
+       }},
+      {"dead work ends before the next attempt",
+       [](SimulationOptions& o) {
+         o.defences.runtime.dead_work = false;
+         o.retained = 1;
+         o.env_fault = 0.01;
+         o.env_faults_max = 40;
+         o.slow_uploads = 1.0;
        }},
       {"T1 floor", [](SimulationOptions& o) { o.defences.runtime.t1_floor = false; }},
       {"T1 restored floor", [](SimulationOptions& o) { o.defences.runtime.t1_restored = false; }},

@@ -14,7 +14,9 @@ class SimEnv {
       : trace(keep_trace),
         clock(start, &trace, &counts),
         files(seed, &trace, &counts),
-        executor(&clock, &trace, &counts) {}
+        executor(seed ^ 0xE8EC, &clock, &trace, &counts) {
+    executor.set_dead([this] { return files.dead(); });
+  }
 
   env::Env env() { return {&clock, &files, &executor}; }
 

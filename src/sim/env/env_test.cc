@@ -284,6 +284,29 @@ TEST(Executor, AWorkWaitsForItsTimeAndHoldsUpItsLane) {
   EXPECT_EQ(sim.counts.faults(Call::kSubmit, Fault::kSlow), 1u);
 }
 
+TEST(Executor, DrainLetsTimePassUntilSlowWorksHaveRun) {
+  SimEnv sim(1, kStart);
+  sim.executor.set_delay([](uint64_t lane) { return Duration{lane == 1 ? 100 : 0}; });
+  std::string order;
+  sim.executor.submit(1, [&] {
+    order += "slow ";
+    sim.executor.submit(2, [&] { order += "behind "; });
+  });
+  sim.executor.submit(2, [&] { order += "other "; });
+  sim.executor.drain();
+  EXPECT_EQ(order, "other slow behind ");
+  EXPECT_EQ(sim.clock.now(), kStart + Duration{100});
+}
+
+TEST(Executor, DrainEndsWhenTheProcessDies) {
+  SimEnv sim(1, kStart);
+  sim.files.set_plan([](const CallInfo&) { return Fault::kCrash; });
+  sim.executor.submit(1, [&] { EXPECT_FALSE(sim.files.make_dirs("/d").ok()); });
+  sim.executor.submit(1, [] { FAIL() << "a work of a dead process ran"; });
+  sim.executor.drain();
+  EXPECT_EQ(sim.executor.pending(), 1u);
+}
+
 TEST(Executor, ACrashDropsWhatHasNotRun) {
   SimEnv sim(1, kStart);
   sim.executor.submit(1, [] { FAIL() << "a work of a dead process ran"; });

@@ -13,6 +13,14 @@ void SimExecutor::submit(uint64_t lane, std::function<void()> work) {
   lanes_[lane].push_back({std::move(work), clock_->steady_nanos() + delay.millis * SimClock::kNanosPerMilli});
 }
 
+void SimExecutor::drain() {
+  while (!lanes_.empty() && !dead_()) {
+    if (run_one(order_)) continue;
+    const int64_t wait = *next_ready() - clock_->steady_nanos();
+    clock_->advance(Duration{(wait + SimClock::kNanosPerMilli - 1) / SimClock::kNanosPerMilli});
+  }
+}
+
 bool SimExecutor::run_one(Random& random) {
   std::vector<uint64_t> ready;
   for (const auto& [lane, works] : lanes_) {

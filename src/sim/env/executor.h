@@ -14,10 +14,14 @@ namespace strand::sim {
 /// more. One thread.
 class SimExecutor final : public env::Executor {
  public:
-  SimExecutor(SimClock* clock, Trace* trace, FaultCounts* counts)
-      : clock_(clock), trace_(trace), counts_(counts) {}
+  SimExecutor(uint64_t seed, SimClock* clock, Trace* trace, FaultCounts* counts)
+      : order_(seed), clock_(clock), trace_(trace), counts_(counts) {}
 
   void submit(uint64_t lane, std::function<void()> work) override;
+  /// Time passes until slow works are ready. Ends early when the process dies meanwhile.
+  void drain() override;
+  /// Asked before each work of `drain`.
+  void set_dead(std::function<bool()> dead) { dead_ = std::move(dead); }
 
   /// How long a work of the lane takes to become ready (a slow upload); asked at each submit. Steady time
   /// counts.
@@ -38,9 +42,11 @@ class SimExecutor final : public env::Executor {
     std::function<void()> run;
     int64_t ready_nanos;
   };
+  Random order_;  // of drain
   SimClock* clock_;
   Trace* trace_;
   FaultCounts* counts_;
+  std::function<bool()> dead_ = [] { return false; };
   std::function<Duration(uint64_t)> delay_ = [](uint64_t) { return Duration{0}; };
   std::map<uint64_t, std::deque<Work>> lanes_;  // none is empty
 };

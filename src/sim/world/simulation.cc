@@ -101,6 +101,7 @@ class Life {
       if (slow_uploads && lane < kTaskLanes) return Duration{random_.between(1'000, 9'000)};
       return Duration{random_.chance(0.3) ? random_.between(0, 400) : 0};
     });
+    world_.executor.set_dead([this] { return world_.files.dead() || store_.dead(); });
     next_crash_ = pick_crash();
   }
 
@@ -165,7 +166,7 @@ class Life {
     options.checkpoint_dir = std::string(kState) + "/checkpoints";
     options.savepoint_dir = std::string(kState) + "/savepoints";
     options.parallelism = options_.parallelism;
-    options.retained = 2;
+    options.retained = options_.retained;
     options.checkpoints.interval = Duration{10'000};
     options.checkpoints.timeout = Duration{30'000};
     options.checkpoints.tolerable_failures = 2;
@@ -270,7 +271,7 @@ class Life {
     attempt_.reset();
   }
 
-  /// An error ends the attempt; the same process starts the next.
+  /// An error ends the attempt; the same process starts the next, which finds background work of this one.
   void fail(const Status& status) {
     if (world_.files.dead() || store_.dead()) {
       const Status died = die();
@@ -284,7 +285,6 @@ class Life {
       return;
     }
     drop_attempt();
-    world_.executor.drop_all();
     start_at_ = world_.clock.now() + Duration{random_.between(50, 1'000)};
   }
 

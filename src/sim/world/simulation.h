@@ -35,6 +35,7 @@ struct SimulationOptions {
   double slow_uploads = 0.15;  // share of the runs in which snapshots take seconds to write
   double store_fault = 0.01;   // chance of a fault at a call of the store
   int32_t parallelism = 1;
+  int retained = 2;  // checkpoints
   ClickShape input;
   Defences defences;
   bool keep_trace = false;
