@@ -90,6 +90,21 @@ TEST(Layers, EveryFolderHasALayer) {
   }
 }
 
+TEST(Layers, ClocksAndSleepsAreOnlyInEnv) {
+  static const std::regex kTime(
+      R"re((system|steady|high_resolution)_clock|sleep_(for|until)|\b(u|nano)sleep\(|clock_gettime|gettimeofday)re");
+  for (const char* root : {"src", "apps"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      const std::string path = entry.path().string();
+      if (!is_source(entry.path()) || path.starts_with("src/env/") || path.ends_with("_test.cc")) continue;
+      std::ifstream file(path);
+      for (std::string line; std::getline(file, line);) {
+        EXPECT_FALSE(std::regex_search(line, kTime)) << path << ": " << line;
+      }
+    }
+  }
+}
+
 TEST(Layers, NoFileIsLongerThanAThousandLines) {
   for (const char* root : {"src", "apps", "include", "tests"}) {
     if (!fs::exists(root)) continue;

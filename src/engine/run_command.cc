@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <thread>
@@ -46,25 +45,17 @@ class SignalWatch {
       : job_(job), events_(events), clock_(clock) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
-    thread_ = std::thread([this] { watch(); });
-  }
-  ~SignalWatch() {
-    over_ = true;
-    thread_.join();
+    ticker_ = std::make_unique<Ticker>(Duration{20}, [this] { look(); });
   }
 
  private:
-  void watch() {
-    bool asked = false;
-    while (!over_) {
-      const int seen = signals;
-      if (seen > 1 || (seen == 1 && job_.between_attempts())) {
-        job_.abandon();
-      } else if (seen == 1 && !asked) {
-        asked = true;
-        stop();
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  void look() {
+    const int seen = signals;
+    if (seen > 1 || (seen == 1 && job_.between_attempts())) {
+      job_.abandon();
+    } else if (seen == 1 && !asked_) {
+      asked_ = true;
+      stop();
     }
   }
 
@@ -81,8 +72,8 @@ class SignalWatch {
   RunningJob& job_;
   obs::EventSink& events_;
   env::Clock& clock_;
-  std::atomic<bool> over_{false};
-  std::thread thread_;
+  bool asked_ = false;
+  std::unique_ptr<Ticker> ticker_;  // ends first
 };
 
 Exit end_code(const JobEnd& end) {

@@ -1,12 +1,11 @@
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
-#include <thread>
 
 #include "../command.h"
 #include "connect/datagen/clicks.h"
 #include "engine/console.h"
 #include "engine/reports/text.h"
+#include "env/real.h"
 
 namespace strand::app {
 
@@ -65,10 +64,9 @@ int gen_clicks(Context& context, const GenArguments& arguments) {
   }
   ProgressLine line;
   const auto on_progress = [&](const datagen::ClickProgress& progress) { line.show(progress); };
-  const auto wait = [](Duration d) { std::this_thread::sleep_for(std::chrono::milliseconds(d.millis)); };
   const auto made =
       arguments.pace > 0
-          ? datagen::pace_clicks(context.real.env(), arguments.out, arguments.clicks, wait, on_progress)
+          ? datagen::pace_clicks(context.real.env(), arguments.out, arguments.clicks, env::sleep, on_progress)
           : datagen::generate_clicks(context.real.files, arguments.out, arguments.clicks, on_progress);
   line.end();
   if (!made.ok()) return engine::report(made.status());
