@@ -26,6 +26,7 @@ JobAttempt::JobAttempt(const plan::Plan& plan, const connect::Registry& registry
   context_.master = mailbox_.get();
   context_.events = events;
   context_.memory = &memory_;
+  context_.memory_watch = &memory_watch_;
 }
 
 JobAttempt::~JobAttempt() {
@@ -367,16 +368,41 @@ Status JobAttempt::act(const std::vector<checkpoint::Action>& actions, WallTime 
 }
 
 void JobAttempt::ask_savepoint(bool stop, bool drain, SavepointAnswer answer) {
-  const std::lock_guard lock(asked_mutex_);
-  checkpoint::SavepointRequest request;
-  request.id = next_request_++;
-  request.stop = stop;
-  request.drain = drain;
-  asked_[request.id] = std::move(answer);
-  new_requests_.push_back(request);
+  {
+    const std::lock_guard lock(asked_mutex_);
+    checkpoint::SavepointRequest request;
+    request.id = next_request_++;
+    request.stop = stop;
+    request.drain = drain;
+    asked_[request.id] = std::move(answer);
+    new_requests_.push_back(request);
+  }
+  mailbox_->wake();
+}
+
+Status JobAttempt::watch_memory(WallTime now) {
+  if (ending_ || stopped_ || sources_ended_ == source_tasks_) return Status();
+  const checkpoint::Coordinator::View checkpoints = coordinator_->view();
+  const MemoryWatch::Verdict verdict = memory_watch_.look(checkpoints.completed);
+  if (verdict == MemoryWatch::Verdict::kProve && !checkpoints.under_way) {
+    return feed(checkpoint::CheckpointAsked{}, now);
+  }
+  if (verdict != MemoryWatch::Verdict::kReadOn) return Status();
+  obs::Event event{obs::Level::kWarn, static_cast<int>(ErrorCode::kMemoryLimit), "warning", now, {}};
+  emit(event
+           .with("message",
+                 "the job holds " + std::to_string(memory_.used() >> 20) + " MiB of " +
+                     std::to_string(memory_.limit() >> 20) +
+                     " MiB, and holding its sources back frees none of it: they read on, and beyond "
+                     "the limit the job ends")
+           .with("hint", "raise strand.memory.limit, or shorten what state is kept for (STATE_RETENTION)"));
+  return Status();
 }
 
 Result<Step> JobAttempt::step(WallTime now) {
+  if (now < now_) {  // a clock that was set back makes no wait longer
+    for (KnownShards& known : shards_) known.look_again = std::min(known.look_again, now);
+  }
   now_ = now;
   if (finished_) return Step{Step::State::kFinished, {}, {}};
   bool any = false;
@@ -399,6 +425,7 @@ Result<Step> JobAttempt::step(WallTime now) {
     ending_ = true;
     STRAND_OK(feed(checkpoint::SavepointAsked{{0, true, true, SnapshotKind::kCheckpoint}}, now));
   }
+  STRAND_OK(watch_memory(now));
   STRAND_OK(feed(checkpoint::TimePassed{}, now));
   STRAND_OK(find_shards(false, now));
   if (tasks_done_ == tasks_.all.size()) {

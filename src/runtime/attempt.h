@@ -110,6 +110,7 @@ class JobAttempt {
   Status act_on(const checkpoint::Action& action, WallTime now);
   Status feed(const checkpoint::Event& event, WallTime now) { return act(coordinator_->on(event, now), now); }
   void write_manifest(const checkpoint::WriteManifest& action, WallTime now);
+  Status watch_memory(WallTime now);
   void tell_tasks(const TaskMessage& message);
   void background(std::function<std::function<void()>()> work);
   void emit(obs::Event event) const;
@@ -119,6 +120,7 @@ class JobAttempt {
   JobOptions options_;
   obs::EventSink* events_;
   obs::MemoryAccount memory_;
+  MemoryWatch memory_watch_{memory_};
   std::shared_ptr<Mailbox<MasterMessage>> mailbox_ =
       std::make_shared<Mailbox<MasterMessage>>();  // outlives background work
   AttemptContext context_;

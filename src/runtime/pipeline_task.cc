@@ -87,8 +87,10 @@ Status PipelineTask::on_element(const Inputs::Next& next) {
 
 Result<bool> PipelineTask::read(WallTime now) {
   if (source_ != nullptr) {
-    if (ended_ || context_.memory->pressed()) return false;
-    return source_->poll(now, *chain_);
+    if (ended_ || context_.memory_watch->holds_sources()) return false;
+    STRAND_TRY(const bool any, source_->poll(now, *chain_));
+    if (any) context_.memory_watch->count_read();
+    return any;
   }
   auto next = inputs_.next();
   if (!next) return false;
@@ -130,7 +132,9 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
   now_ = now;
   chain_->set_now(now);
   STRAND_TRY(const bool messages, take_messages(upto));
-  if (chain_->full(&blocked_)) {
+  const bool full = chain_->full(&blocked_);
+  if (source_ != nullptr) source_->pass_time(now, full || context_.memory_watch->holds_sources());
+  if (full) {
     blocked_ = "exchange: " + blocked_ + " does not keep up";
     return Step{Step::State::kBlocked, blocked_, WallTime{now.millis + 20}};
   }
@@ -170,7 +174,7 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
   if (messages) return progressed;
   WallTime until = chain_->next_wakeup();
   if (source_ != nullptr && !ended_) until = std::min({until, source_->next_tick(), source_->poll_again()});
-  if (source_ != nullptr && context_.memory->pressed()) {
+  if (source_ != nullptr && context_.memory_watch->holds_sources()) {
     blocked_ = "memory: the job is near its limit";
     return Step{Step::State::kBlocked, blocked_, WallTime{now.millis + 20}};
   }

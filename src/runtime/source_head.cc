@@ -25,6 +25,10 @@ time::ShardWatermarkOptions watermark_options(const SourceOptions& options) {
   return out;
 }
 
+/// Longer without a step is no silence of a shard: a slow operator, a machine that slept, a clock that was
+/// set.
+constexpr Duration kLongestStep{1'000};
+
 constexpr int64_t kFirstSecond = 978'307'200;   // 2001
 constexpr int64_t kLastSecond = 4'102'444'800;  // 2100
 
@@ -103,9 +107,25 @@ void SourceHead::start(WallTime now) {
   next_tick_ = WallTime{(now.millis / interval + 1) * interval};
 }
 
+void SourceHead::pass_time(WallTime now, bool held_back) {
+  const WallTime before = std::exchange(now_, now).value_or(now);
+  if (now < before) {
+    start(now);
+    poll_again_ = WallTime{0};
+  }
+  const bool skipped = now - before > std::max(kLongestStep, options_.tick_interval);
+  if (!held_back_ && (skipped || now < before)) {
+    watermarks_.pause(skipped ? before + options_.tick_interval : before);
+    watermarks_.resume(now);
+  }
+  if (std::exchange(held_back_, held_back) == held_back) return;
+  held_back ? watermarks_.pause(now) : watermarks_.resume(now);
+}
+
 Status SourceHead::assign(const ShardState& shard, Chain& chain) {
   STRAND_OK(reader_->assign(shard));
-  watermarks_.add(options_.table + "/" + shard.shard);
+  const size_t index = watermarks_.add(options_.table + "/" + shard.shard);
+  if (held_back_) watermarks_.pause(index, *now_);
   shard_ended_.push_back(false);
   warned_unit_.push_back(false);
   poll_again_ = WallTime{0};

@@ -42,6 +42,10 @@ class SourceHead {
 
   /// The first tick is the first whole multiple of the interval after `now`.
   void start(WallTime now);
+  /// Every step begins with it. Shards do not grow silent while the task is held back and cannot read, nor
+  /// while it was not stepped at all, nor because somebody sets the clock; a clock that is set back makes no
+  /// wait longer.
+  void pass_time(WallTime now, bool held_back);
   Status assign(const ShardState& shard, Chain& chain);
   void shards_final() { final_ = true; }
   /// Polls once. True if there was something to read.
@@ -72,6 +76,8 @@ class SourceHead {
   std::vector<std::unique_ptr<expr::Evaluator>> project_;
   std::unique_ptr<expr::Evaluator> watermark_expression_;
   time::ShardWatermarks watermarks_;
+  std::optional<WallTime> now_;  // of the last step
+  bool held_back_ = false;
   WallTime next_tick_{0};
   WallTime poll_again_{0};
   bool final_ = false;

@@ -25,6 +25,7 @@
 #include "obs/ledger.h"
 #include "obs/memory.h"
 #include "runtime/mailbox.h"
+#include "runtime/memory_watch.h"
 #include "state/snapshot.h"
 
 namespace strand::runtime {
@@ -169,6 +170,7 @@ struct AttemptContext {
   Mailbox<MasterMessage>* master = nullptr;
   obs::EventSink* events = nullptr;
   obs::MemoryAccount* memory = nullptr;
+  MemoryWatch* memory_watch = nullptr;
   std::string snapshot_dir;
 };
 

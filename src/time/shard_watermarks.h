@@ -70,6 +70,14 @@ class ShardWatermarks : private PartListener {
   void pause(size_t shard, WallTime now) { shards_[shard]->clock.pause(now); }
   void resume(size_t shard, WallTime now) { shards_[shard]->clock.resume(now); }
 
+  /// All shards that are there.
+  void pause(WallTime now) {
+    for (const auto& shard : shards_) shard->clock.pause(now);
+  }
+  void resume(WallTime now) {
+    for (const auto& shard : shards_) shard->clock.resume(now);
+  }
+
   struct Change {
     size_t shard;
     bool idle;

@@ -1,0 +1,192 @@
+#include "runtime/pipeline_task.h"
+
+#include <gmock/gmock.h>
+
+namespace strand::runtime {
+namespace {
+
+/// Takes works and never runs them.
+class IdleExecutor final : public env::Executor {
+ public:
+  void submit(uint64_t, std::function<void()>) override {}
+  void drain() override {}
+};
+
+class PipelineTaskTest : public ::testing::Test {
+ protected:
+  PipelineTaskTest() {
+    context_.env.executor = &executor_;
+    context_.master = &master_;
+    context_.memory = &memory_;
+    context_.memory_watch = &watch_;
+  }
+  static Step step(PipelineTask& task, WallTime now) {
+    auto step = task.step(now, Phase::kCompletions);
+    EXPECT_TRUE(step.ok());
+    return step.ok() ? *std::move(step) : Step{};
+  }
+
+  IdleExecutor executor_;
+  Mailbox<MasterMessage> master_;
+  obs::MemoryAccount memory_{1'000'000};
+  MemoryWatch watch_{memory_};
+  AttemptContext context_;
+};
+
+// ---- the barrier of a stop
+
+class StoppingTask : public PipelineTaskTest {
+ protected:
+  Step step() { return PipelineTaskTest::step(task_, WallTime{0}); }
+  void inject_stop(Epoch epoch) { task_.mailbox().post(InjectBarrier{{epoch, flow::BarrierKind::kStop}}); }
+
+  flow::Channel input_{nullptr};
+  PipelineTask task_{0, "t", nullptr, std::make_unique<Chain>(), {&input_}, {{}}, {0, 127}, context_};
+};
+
+TEST_F(StoppingTask, ReadsNothingBehindTheBarrier) {
+  inject_stop(Epoch{1});
+  step();
+  input_.push(flow::Watermark{EventTime{1}});
+  step();
+  EXPECT_NE(input_.front(), nullptr);
+}
+
+// It was held back by a reader: the likeliest reason why the epoch timed out.
+TEST_F(StoppingTask, AStopThatWasGivenUpBeforeItsBarrierPassedStopsNothing) {
+  inject_stop(Epoch{1});
+  task_.mailbox().post(CheckpointAborted{Epoch{1}});
+  step();
+  input_.push(flow::Watermark{EventTime{1}});
+  step();
+  EXPECT_EQ(input_.front(), nullptr);
+}
+
+// ---- the clock of a source
+
+/// Has a shard and nothing to read.
+class SilentReader final : public flow::SourceReader {
+ public:
+  explicit SilentReader(int& polls) : polls_(polls) {}
+  Status assign(const ShardState& shard) override {
+    shards_.push_back(shard);
+    return Status();
+  }
+  Result<flow::Polled> poll(WallTime now) override {
+    ++polls_;
+    flow::Polled nothing;
+    nothing.until = now + Duration{1'000};
+    return nothing;
+  }
+  size_t shards() const override { return shards_.size(); }
+  ShardState state(size_t shard) const override { return shards_[shard]; }
+  bool ended(size_t) const override { return false; }
+
+ private:
+  int& polls_;
+  std::vector<ShardState> shards_;
+};
+
+/// A source with an idle timeout of a second and a reader behind it, stepped every 100 ms.
+class SourceTask : public PipelineTaskTest {
+ protected:
+  SourceTask() {
+    SourceOptions options;
+    options.table = "clicks";
+    options.output = std::make_shared<columnar::Schema>(std::vector<columnar::Field>{});
+    options.scan.watermark = plan::WatermarkSpec{};
+    options.scan.watermark->trail = Duration{0};
+    options.scan.watermark->idle_timeout = Duration{1'000};
+    auto head = SourceHead::make(options, std::make_unique<SilentReader>(polls_), context_);
+    EXPECT_TRUE(head.ok());
+    auto chain = std::make_unique<Chain>();
+    chain->gates.push_back(
+        std::make_unique<Gate>("slow", std::vector<flow::Channel*>{&output_}, std::vector<size_t>{}, 128));
+    task_ = std::make_unique<PipelineTask>(0, "clicks", *std::move(head), std::move(chain),
+                                           std::vector<flow::Channel*>{}, std::vector<std::vector<Target>>{},
+                                           KeyGroupRange{0, 127}, context_);
+    task_->mailbox().post(AssignShard{{"S1", "", 0}});
+  }
+  void step_at(WallTime now) {
+    now_ = now;
+    for (int i = 0; i < 4; ++i) PipelineTaskTest::step(*task_, now_);
+  }
+  void pass(Duration time) {
+    for (const WallTime until = now_ + time; now_ < until;) step_at(now_ + Duration{100});
+  }
+  bool idle() {
+    task_->publish();
+    return task_->view().shards.at(0).idle;
+  }
+  void fill_output() {
+    while (!output_.full()) output_.push(flow::Watermark{EventTime{0}});
+  }
+  void empty_output() {
+    while (output_.front() != nullptr || output_.full()) output_.pop();
+  }
+
+  int polls_ = 0;
+  flow::Channel output_{nullptr};
+  std::unique_ptr<PipelineTask> task_;
+  WallTime now_{3'600'000'000};
+};
+
+TEST_F(SourceTask, AShardWithNothingToReadGrowsIdle) {
+  pass(Duration{500});
+  EXPECT_FALSE(idle());
+  pass(Duration{2'000});
+  EXPECT_TRUE(idle());
+}
+
+TEST_F(SourceTask, AShardIsNotIdleBecauseTheReaderOfItsTaskDoesNotKeepUp) {
+  pass(Duration{500});
+  fill_output();
+  pass(Duration{60'000});
+  empty_output();
+  pass(Duration{300});
+  EXPECT_FALSE(idle()) << "nobody could read it";
+  pass(Duration{2'000});
+  EXPECT_TRUE(idle());
+}
+
+TEST_F(SourceTask, AShardIsNotIdleBecauseMemoryIsShort) {
+  pass(Duration{500});
+  memory_.charge(950'000);
+  pass(Duration{60'000});
+  EXPECT_FALSE(idle());
+  memory_.charge(-950'000);
+  pass(Duration{300});
+  EXPECT_FALSE(idle());
+  pass(Duration{2'000});
+  EXPECT_TRUE(idle());
+}
+
+TEST_F(SourceTask, AShardThatComesWhileTheTaskIsHeldBackIsNotIdleEither) {
+  fill_output();
+  pass(Duration{500});
+  task_->mailbox().post(AssignShard{{"S2", "", 0}});
+  pass(Duration{60'000});
+  empty_output();
+  pass(Duration{300});
+  EXPECT_FALSE(idle());
+  EXPECT_FALSE(task_->view().shards.at(1).idle);
+}
+
+TEST_F(SourceTask, AShardIsNotIdleBecauseTheTaskWasNotSteppedOrTheClockWasSetAhead) {
+  pass(Duration{500});
+  step_at(now_ + Duration{60'000});
+  EXPECT_FALSE(idle());
+}
+
+TEST_F(SourceTask, AClockThatIsSetBackMakesNoWaitLonger) {
+  pass(Duration{500});
+  const int before = polls_;
+  step_at(WallTime{now_.millis - 3'600'000});
+  EXPECT_GT(polls_, before);
+  EXPECT_FALSE(idle());
+  pass(Duration{2'000});
+  EXPECT_TRUE(idle()) << "ticks go on";
+}
+
+}  // namespace
+}  // namespace strand::runtime
