@@ -25,7 +25,7 @@ class SessionAggregate : public Operator {
   SessionAggregate(WindowOptions options, WindowAssigner assigner)
       : options_(std::move(options)),
         assigner_(std::move(assigner)),
-        accumulators_(options_),
+        accumulators_(WindowAccumulators::of_rows(options_)),
         keys_(options_.input, options_.keys),
         late_(options_.late_output) {}
 

@@ -18,6 +18,17 @@ WindowAccumulators::WindowAccumulators(const WindowOptions& options) {
   all = std::make_shared<const Accumulators>(std::move(specs));
 }
 
+WindowAccumulators WindowAccumulators::of_rows(const WindowOptions& options) {
+  WindowAccumulators made(options);
+  for (size_t i = 0; i < options.aggregates.size(); ++i) {
+    if (options.aggregates[i].kind != expr::Aggregate::Kind::kCountStar) continue;
+    made.all = made.aggregates;
+    made.held = i;
+    return made;
+  }
+  return made;
+}
+
 void append_window_row(const WindowBounds& window, const char* row, const char* accumulators,
                        const Keys& keys, size_t key_columns, const Accumulators& aggregates,
                        columnar::BatchBuilder& out) {

@@ -16,6 +16,8 @@ namespace strand::ops {
 /// made: that follows from the parallelism, which may change at a restore.
 struct WindowAccumulators {
   explicit WindowAccumulators(const WindowOptions& options);
+  /// The same, for windows that take no partials: a COUNT(*) of the query will do.
+  static WindowAccumulators of_rows(const WindowOptions& options);
 
   std::shared_ptr<const state::Accumulators> aggregates;
   std::shared_ptr<const state::Accumulators> all;

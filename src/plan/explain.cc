@@ -11,7 +11,7 @@ namespace {
 // Predicted bytes of state, as the memory account counts them.
 constexpr int64_t kDedupBytes = 48;      // an id of 36 characters; any other text: its length + 32
 constexpr int64_t kSliceKeyBytes = 64;   // a key in an open window
-constexpr int64_t kSessionBytes = 40;    // more for a session
+constexpr int64_t kSessionBytes = 16;    // more for a session
 constexpr int64_t kAggregateBytes = 16;  // each aggregate beyond the first
 constexpr size_t kLabelWidth = 11;
 

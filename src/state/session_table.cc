@@ -11,15 +11,18 @@ namespace {
 
 constexpr uint32_t kNullLength = 0xFFFFFFFF;
 constexpr int64_t kBucketsInGap = 256;
-constexpr int64_t kNoTimer = INT64_MIN;
-constexpr size_t kTimersAhead = 16;   // whose rows are fetched
-constexpr int64_t kSweepFrom = 4096;  // keys or sessions that are gone
+constexpr size_t kTimersAhead = 16;      // whose rows are fetched
+constexpr uint32_t kNoTimer = 1u << 31;  // is no low bits of a time
+constexpr int64_t kSweepFrom = 4096;     // keys or sessions that are gone
 
 /// The head of a session may lie in two cache lines.
 void fetch(const char* row) {
   __builtin_prefetch(row, 1);
   __builtin_prefetch(row + sizeof(SessionTable::Session) - 1);
 }
+
+/// Enough to tell a timer from those that it has replaced: one taken for it by chance closes nothing.
+uint32_t low_bits(int64_t time) { return static_cast<uint32_t>(time) & (kNoTimer - 1); }
 
 int64_t bucket_of(int64_t time, int64_t width) {
   return time >= 0 ? time / width : -((-(time + 1)) / width) - 1;
@@ -147,8 +150,11 @@ void SessionTable::set_timer(char* row) {
   const Session* oldest = newest(row);
   while (oldest->older != nullptr) oldest = oldest->older;
   const int64_t time = last_instant_(oldest->end).millis;
-  newest(row)->timer = time;
-  timers_[bucket_of(time, bucket_)].push_back({time, row});
+  newest(row)->timer = low_bits(time);
+  const int64_t bucket = bucket_of(time, bucket_);
+  Found& there = found(bucket);
+  if (there.timers == nullptr || there.bucket != bucket) there = {bucket, &timers_[bucket]};
+  there.timers->push_back({time, row});
 }
 
 void SessionTable::take_reached(int64_t watermark) {
@@ -167,12 +173,13 @@ void SessionTable::take_reached(int64_t watermark) {
       }
       // A timer that was replaced by another does not count.
       Session* session = newest(timer.row);
-      if (!session->open() || session->timer != timer.time) continue;
+      if (!session->open() || session->timer != low_bits(timer.time)) continue;
       session->timer = kNoTimer;  // the same one may be here twice
       reached_.push_back(timer);
     }
     bucket.resize(kept);
     if (!bucket.empty()) return;
+    found(timers_.begin()->first).timers = nullptr;
     timers_.erase(timers_.begin());
   }
 }
@@ -198,6 +205,7 @@ void SessionTable::sweep() {
   older_.swap(older);
   spare_ = nullptr;
   timers_.clear();
+  found_.fill({});
   keys_.for_each([&](const char* row) {
     const auto* from = reinterpret_cast<const Session*>(row);
     if (!from->open()) return;

@@ -1,6 +1,7 @@
 // Sessions of keys: intervals of time that grow together, each with its running aggregates.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,19 +20,19 @@ namespace strand::state {
 
 /// The open sessions of many keys. Sessions of a key never touch each other: what touches is merged.
 ///
-/// The newest session of a key lies in the key's row of a KeyTable, so that most rows touch no other memory;
-/// older ones, which are there only while rows come out of order, hang behind it. A key has one timer that
-/// counts, at or before the end of the session that ends first. It stays where it is while sessions grow, and
-/// is set anew when it is reached, so that a row costs no timer. Keys without sessions are swept out when
-/// they are the majority. Belongs to one operator.
+/// The newest session of a key lies in the key's row of a KeyTable, so that most rows touch no other memory
+/// (with one COUNT: a cache line); older ones, which are there only while rows come out of order, hang behind
+/// it. A key has one timer that counts, at or before the end of the session that ends first. It stays where
+/// it is while sessions grow, and is set anew when it is reached, so that a row costs no timer. Keys without
+/// sessions are swept out when they are the majority. Belongs to one operator.
 class SessionTable {
  public:
   struct Session {
     int64_t start;
     int64_t end;  // first time that is not in it: that of the last row + gap
     Session* older;
-    int64_t timer;   // of the key; only in its row
-    uint64_t stamp;  // of the part of a batch that was given its accumulators last
+    uint32_t timer;  // of the key, its low bits; only in its row
+    uint32_t stamp;  // of the part of a batch that was given its accumulators last
     char* accumulators() { return reinterpret_cast<char*>(this) + sizeof(Session); }
     const char* accumulators() const { return reinterpret_cast<const char*>(this) + sizeof(Session); }
     bool open() const { return end > start; }
@@ -96,6 +97,10 @@ class SessionTable {
     int64_t time;
     char* row;
   };
+  struct Found {
+    int64_t bucket;
+    std::vector<Timer>* timers;  // null: not looked up
+  };
   struct Closed {
     int64_t end;
     char* row;
@@ -113,6 +118,7 @@ class SessionTable {
   void move(Session& from, Session& to) const;
   Session* make_older();
   void set_timer(char* row);
+  Found& found(int64_t bucket) { return found_[static_cast<uint64_t>(bucket) % found_.size()]; }
   void take_reached(int64_t watermark);
   void collect_closed(EventTime watermark);
 
@@ -125,13 +131,14 @@ class SessionTable {
   ByteArena values_;
   ByteArena older_;
   Session* spare_ = nullptr;
-  std::map<int64_t, std::vector<Timer>> timers_;
+  std::map<int64_t, std::vector<Timer>> timers_;  // by bucket
+  std::array<Found, 512> found_{};                // buckets by their low bits, so that few are looked up
   std::vector<Timer> reached_;
   std::vector<Closed> closed_;
   int64_t sessions_ = 0;
   int64_t live_keys_ = 0;
   int64_t closed_since_sweep_ = 0;
-  uint64_t part_ = 1;
+  uint32_t part_ = 1;
 };
 
 template <class F>
