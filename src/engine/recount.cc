@@ -6,6 +6,7 @@
 #include "engine/job_options.h"
 #include "engine/reports/text.h"
 #include "engine/running_job.h"
+#include "plan/with_ends.h"
 
 namespace strand::engine {
 
@@ -18,36 +19,16 @@ std::string option(const plan::TableSpec& table, const std::string& key, const s
 
 bool is_sqlite(const plan::TableSpec& table) { return option(table, "connector") == "sqlite"; }
 
-/// Copies a plan, with other tables at its ends. Nodes that several readers share stay shared.
-class Rewriter {
- public:
-  plan::NodePtr rewrite(const plan::NodePtr& node) {
-    plan::NodePtr& done = done_[node.get()];
-    if (done) return done;
-    auto copy = std::make_shared<plan::Node>(*node);
-    for (plan::Input& input : copy->inputs) input.node = rewrite(input.node);
-    if (auto* scan = std::get_if<plan::Scan>(&copy->detail))
-      scan->table.options.erase("source.monitor-interval");
-    if (auto* write = std::get_if<plan::SinkWrite>(&copy->detail)) {
-      write->table.options = {{"connector", is_sqlite(write->table) ? kCollectConnector : "blackhole"}};
-    }
-    done_[node.get()] = copy;
-    return copy;
-  }
-
- private:
-  std::map<const plan::Node*, plan::NodePtr> done_;
-};
-
 std::string cell_text(const Cell& cell) { return cell ? *cell : "NULL"; }
 
 }  // namespace
 
 plan::Plan recount_plan(const plan::Plan& plan) {
-  plan::Plan out = plan;
-  Rewriter rewriter;
-  for (plan::NodePtr& sink : out.sinks) sink = rewriter.rewrite(sink);
-  return out;
+  return plan::with_ends(
+      plan, [](plan::Scan& scan) { scan.table.options.erase("source.monitor-interval"); },
+      [](plan::SinkWrite& write) {
+        write.table.options = {{"connector", is_sqlite(write.table) ? kCollectConnector : "blackhole"}};
+      });
 }
 
 Result<std::shared_ptr<Collection>> recount(const plan::Plan& plan, const connect::Registry& registry,

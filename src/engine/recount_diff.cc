@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "engine/buckets.h"
 #include "engine/recount.h"
 
 namespace strand::engine {
@@ -43,14 +43,6 @@ void pair_late_columns(ComparedTable& table) {
   if (!late.empty() && !table.late_of.empty()) table.may_miss_late = false;
 }
 
-std::optional<int64_t> whole(const Cell& cell) {
-  if (!cell) return 0;  // a part that was never written
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(cell->data(), cell->data() + cell->size(), number);
-  if (error != std::errc() || end != cell->data() + cell->size()) return std::nullopt;
-  return number;
-}
-
 std::string text_of(const Cell& cell) { return cell ? *cell : "NULL"; }
 
 /// One table against its recount.
@@ -66,7 +58,9 @@ class Comparison {
       for (size_t i = 0; i < found.columns.size(); ++i) values[found.columns[i]] = found.rows[row][i];
       ++copies_[key];
     }
-    find_roll_up();
+    std::vector<const Key*> keys;
+    for (const auto& [key, row] : expected.rows) keys.push_back(&key);
+    buckets_ = Buckets::of(keys);
   }
 
   void run() {
@@ -91,30 +85,6 @@ class Comparison {
     report_.differences.push_back({table_.name, text, column, std::move(expected), std::move(found)});
   }
 
-  /// A key column whose values begin with `M` or `H`, both of them occurring.
-  void find_roll_up() {
-    for (size_t i = 0; i < expected_.key.size(); ++i) {
-      bool minutes = false;
-      bool hours = false;
-      bool others = false;
-      for (const auto& [key, row] : expected_.rows) {
-        const char first = key[i] && !key[i]->empty() ? (*key[i])[0] : ' ';
-        minutes = minutes || first == 'M';
-        hours = hours || first == 'H';
-        others = others || (first != 'M' && first != 'H');
-      }
-      if (minutes && hours && !others) bucket_ = i;
-    }
-  }
-  bool is_minute(const Key& key) const { return bucket_ && key[*bucket_] && key[*bucket_]->starts_with('M'); }
-  bool is_hour(const Key& key) const { return bucket_ && key[*bucket_] && key[*bucket_]->starts_with('H'); }
-  /// `H2026-02-08 10` of `M2026-02-08 10:14`.
-  Key hour_of(const Key& minute) const {
-    Key hour = minute;
-    std::string& text = *hour[*bucket_];
-    text = "H" + text.substr(1, text.rfind(':') - 1);
-    return hour;
-  }
   static bool only_nulls(const Values& values, const std::vector<std::string>& columns) {
     return std::all_of(columns.begin(), columns.end(), [&](const std::string& column) {
       const auto at = values.find(column);
@@ -152,8 +122,8 @@ class Comparison {
     const int64_t late = late_part(key, column);
     if (*have + late == *want) return;
     const int64_t missing = *want - *have - late;
-    const bool in_hour = is_minute(key) && table_.late_of.contains(column) && missing > 0 &&
-                         missing <= late_part(hour_of(key), column);
+    const bool in_hour = buckets_.is_minute(key) && table_.late_of.contains(column) && missing > 0 &&
+                         missing <= late_part(buckets_.hour_of(key), column);
     if (in_hour) return;
     if (table_.may_miss_late && missing > 0) {
       ++report_.short_of_late;
@@ -164,12 +134,13 @@ class Comparison {
   }
 
   void compare_roll_ups() {
-    if (!bucket_) return;
+    if (!buckets_.any()) return;
     for (const std::string& column : table_.columns) {
       std::map<Key, int64_t> sums;
       for (const auto& [key, values] : found_) {
-        if (is_minute(key)) sums[hour_of(key)] += whole(found_value(key, column)).value_or(0);
-        if (is_hour(key)) sums[key] += 0;
+        if (buckets_.is_minute(key))
+          sums[buckets_.hour_of(key)] += whole(found_value(key, column)).value_or(0);
+        if (buckets_.is_hour(key)) sums[key] += 0;
       }
       for (const auto& [hour, sum] : sums) {
         const int64_t have = whole(found_value(hour, column)).value_or(0);
@@ -199,9 +170,9 @@ class Comparison {
   const ComparedTable& table_;
   const CollectedTable& expected_;
   DiffReport& report_;
+  Buckets buckets_;
   std::map<Key, Values> found_;
   std::map<Key, int64_t> copies_;
-  std::optional<size_t> bucket_;
   std::set<Key> differing_;
 };
 

@@ -1,0 +1,15 @@
+// The same job with other tables at its ends.
+#pragma once
+
+#include <functional>
+
+#include "plan/plan.h"
+
+namespace strand::plan {
+
+/// Copies a plan and lets `read` and `write` change its scans and sinks. Nodes that several readers share
+/// stay shared; node ids stay, so state fits both. `plan` is not touched.
+Plan with_ends(const Plan& plan, const std::function<void(Scan&)>& read,
+               const std::function<void(SinkWrite&)>& write);
+
+}  // namespace strand::plan
