@@ -91,7 +91,7 @@ TEST(Semantics, EverySentenceNamesTestsThatExist) {
 
 /// The canaries that are named are those of the simulator.
 TEST(Semantics, CanariesAreThoseOfTheSimulator) {
-  const std::string simulator = text_of("tests/sim/simulate.cc");
+  const std::string simulator = text_of("apps/strandline/commands/sim.cc");
   for (const Sentence& sentence : sentences()) {
     std::istringstream proofs(sentence.proof);
     for (std::string proof; std::getline(proofs, proof, ',');) {

@@ -46,6 +46,7 @@ void add_run(CLI::App& app, Context& context, int& exit_code);
 void add_check(CLI::App& app, Context& context, int& exit_code);
 void add_explain(CLI::App& app, Context& context, int& exit_code);
 void add_recount(CLI::App& app, Context& context, int& exit_code);
+void add_sim(CLI::App& app, Context& context, int& exit_code);
 void add_status(CLI::App& app, Context& context, int& exit_code);
 void add_why(CLI::App& app, Context& context, int& exit_code);
 void add_ledger(CLI::App& app, Context& context, int& exit_code);

@@ -21,6 +21,7 @@ enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
   X(kPortInUse, 1006, kFailJob, "the port that was given is taken")                                 \
   X(kBadProfile, 1007, kFailJob, "a profile has a key or a value that it cannot have")              \
   X(kMemoryLimit, 1010, kFailJob, "the job needs more memory than its limit")                       \
+  X(kNotSimulated, 1011, kFailJob, "the simulator cannot run the job")                              \
   X(kInternal, 1099, kFailJob, "a fault of Strandline itself")                                      \
   X(kShardIdle, 1103, kRestart, "a shard has been silent for its idle timeout")                     \
   X(kNoProgress, 1107, kRestart, "no window has closed for a while")                                \

@@ -9,6 +9,7 @@ Exit exit_of(const Status& error) {
     case ErrorCode::kBadUsage:
     case ErrorCode::kFileNotFound:
     case ErrorCode::kBadProfile:
+    case ErrorCode::kNotSimulated:
       return kBadUsage;
     case ErrorCode::kNoSuchJob:
       return kNoSuchJob;

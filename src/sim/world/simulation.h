@@ -31,7 +31,7 @@ struct SimulationOptions {
   double power_loss = 0.4;   // share of the crashes in which the machine loses power
   double env_fault = 0.001;  // chance of a fault at a call of the environment
   int env_faults_max = 5;
-  double arrivals = 0.02;        // chance in each step that a request under way arrives
+  double arrivals = 0.02;      // chance in each step that a request under way arrives
   double slow_uploads = 0.15;  // share of the runs in which snapshots take seconds to write
   double store_fault = 0.01;   // chance of a fault at a call of the store
   int32_t parallelism = 1;
@@ -58,10 +58,12 @@ struct SimulationResult {
   bool counts() const { return rows >= 200 && shards >= 3 && checkpoints >= 3 && crashes + restarts > 0; }
 };
 
-/// Compiles the job for the simulator: `sql` with its database tables on the simulated store. `partial_wait`:
-/// partial sums wait so long for more rows.
-Result<plan::Plan> simulation_plan(const std::string& sql, const std::string& file,
-                                   Duration partial_wait = {0});
+/// The job on the simulator's input and stores: its source reads generated clicks, its SQLite tables stand in
+/// the simulated store, other sinks write files of the simulated machine. Its SQL runs as it is.
+/// kNotSimulated if it reads what is not generated (columns of `strandline gen clicks`), or writes no table
+/// that a recount of the clicks can judge: `ad_metrics` with fast_valid and late_valid by ad and bucket.
+/// `ad_running` and `exceptions` are judged where the job has them.
+Result<plan::Plan> simulation_plan(const plan::Plan& job);
 
 /// Runs it. The same options give the same trace hash.
 SimulationResult simulate(const plan::Plan& plan, const SimulationOptions& options);

@@ -1,8 +1,6 @@
-// The simulator over many seeds: crashes the ad-click job anywhere and compares every table with a recount.
-//
-//   simulate --runs 20000 [--seed 1] [--threads 2]     every defence on: no difference may be found
-//   simulate --canaries [--runs 3000]                  each defence removed in turn: a difference must be
-//   found simulate --only SEED [--trace]                     one run, in detail
+// `strandline sim`: crashes a job anywhere in virtual time, over many seeds, and compares every table with a
+// recount.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -13,19 +11,22 @@
 #include <thread>
 #include <vector>
 
-#include "env/real.h"
+#include "../command.h"
 #include "sim/world/simulation.h"
+
+namespace strand::app {
 
 namespace {
 
-using namespace strand;
 using sim::SimulationOptions;
 using sim::SimulationResult;
 
 struct Arguments {
+  engine::JobArguments job;
   uint64_t runs = 20'000;
   uint64_t seed = 1;
-  unsigned threads = 2;
+  int crashes = 4;
+  unsigned threads = 1;
   bool canaries = false;
   bool trace = false;
   uint64_t only = 0;
@@ -89,6 +90,7 @@ Sum run_many(const Plans& plans, const Arguments& arguments,
     threads.emplace_back([&] {
       for (uint64_t i = next++; i < arguments.runs && !stop; i = next++) {
         SimulationOptions options = options_of(arguments.seed + i);
+        options.crashes_max = arguments.crashes;
         change(options);
         const SimulationResult result = sim::simulate(plans.of(options.seed), options);
         const std::lock_guard lock(mutex);
@@ -257,6 +259,7 @@ int run_canaries(const Plans& plans, const Arguments& arguments) {
 
 int run_one(const Plans& plans, const Arguments& arguments) {
   SimulationOptions options = options_of(arguments.only);
+  options.crashes_max = arguments.crashes;
   options.keep_trace = arguments.trace;
   const plan::Plan& plan = plans.of(arguments.only);
   const SimulationResult result = sim::simulate(plan, options);
@@ -270,37 +273,63 @@ int run_one(const Plans& plans, const Arguments& arguments) {
   return result.differences.empty() && same ? 0 : 1;
 }
 
-}  // namespace
+/// The job with what the simulator puts at its ends; `settings` come on top of the user's.
+Result<plan::Plan> simulated(Context& context, engine::JobArguments job,
+                             const std::vector<std::string>& settings) {
+  job.set.insert(job.set.end(), settings.begin(), settings.end());
+  STRAND_TRY(const auto compiled, load(context, job));
+  return sim::simulation_plan(compiled.plan);
+}
 
-int main(int argc, char** argv) {
-  Arguments arguments;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    const auto number = [&] { return i + 1 < argc ? std::strtoull(argv[++i], nullptr, 10) : 0; };
-    if (option == "--runs")
-      arguments.runs = number();
-    else if (option == "--seed")
-      arguments.seed = number();
-    else if (option == "--threads")
-      arguments.threads = static_cast<unsigned>(number());
-    else if (option == "--only")
-      arguments.only = number();
-    else if (option == "--canaries")
-      arguments.canaries = true;
-    else if (option == "--trace")
-      arguments.trace = true;
-    else
-      return std::fprintf(stderr, "unknown option %s\n", option.c_str()), 2;
-  }
-  env::RealEnv real;
-  const char* file = "examples/ad-clicks/job.sql";
-  auto sql = env::read_all(real.files, file);
-  if (!sql.ok()) return std::fprintf(stderr, "%s\n", sql.status().to_string().c_str()), 2;
-  auto plain = sim::simulation_plan(*sql, file);
-  if (!plain.ok()) return std::fprintf(stderr, "%s\n", plain.status().to_string().c_str()), 2;
-  auto partials = sim::simulation_plan(*sql, file, Duration{500});
-  if (!partials.ok()) return std::fprintf(stderr, "%s\n", partials.status().to_string().c_str()), 2;
+int sim_job(Context& context, const Arguments& arguments) {
+  auto plain = simulated(context, arguments.job, {});
+  if (!plain.ok()) return engine::report(plain.status());
+  auto partials =
+      simulated(context, arguments.job,
+                {"table.exec.mini-batch.enabled=true", "table.exec.mini-batch.allow-latency=500 ms"});
+  if (!partials.ok()) return engine::report(partials.status());
   const Plans plans{*std::move(plain), *std::move(partials)};
   if (arguments.only != 0) return run_one(plans, arguments);
-  return arguments.canaries ? run_canaries(plans, arguments) : run_all(plans, arguments, real.clock);
+  return arguments.canaries ? run_canaries(plans, arguments) : run_all(plans, arguments, context.real.clock);
 }
+
+}  // namespace
+
+void add_sim(CLI::App& app, Context& context, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  arguments->threads = static_cast<unsigned>(cores());
+  CLI::App* command = app.add_subcommand(
+      "sim",
+      "Run the ad-click job in virtual time, crash it anywhere, and compare every table with a recount");
+  add_job_options(*command, arguments->job);
+  command
+      ->add_option("--runs", arguments->runs,
+                   "How many lives of the job, each with clicks and faults of its own")
+      ->check(at_least(1))
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed of the first run; the others follow")
+      ->check(at_least(1))
+      ->capture_default_str();
+  command->add_option("--crashes", arguments->crashes, "Crashes of one run, at most")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command->add_option("--threads", arguments->threads, "Runs at the same time")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  CLI::Option* only =
+      command->add_option("--only", arguments->only, "Run this seed alone, twice, and compare the traces")
+          ->check(at_least(1));
+  command->add_flag("--trace", arguments->trace, "Print every step of the run")->needs(only);
+  command
+      ->add_flag("--canaries", arguments->canaries,
+                 "Take each defence away in turn: a run must differ then, and none with it")
+      ->excludes(only);
+  command->footer(
+      "Example: strandline sim examples/ad-clicks/job.sql --runs 1000 --crashes 4\n"
+      "The SQL runs as it is; clicks, files, clock and database are simulated, nothing is read or written. A "
+      "run"
+      " that\ndiffers is named by its seed: --only SEED --trace repeats it, with the same --crashes.");
+  command->callback([&context, &exit_code, arguments] { exit_code = sim_job(context, *arguments); });
+}
+
+}  // namespace strand::app
