@@ -52,6 +52,22 @@ std::string rows_differ(const Json& expected, const Json& actual) {
                                             : "out: expected " + expected.dump() + ", found " + actual.dump();
 }
 
+/// Rows in any order, or only of different keys (second in [kind, key, ...]) in any order.
+std::string values_differ(const Json& expected, const Json& actual, bool keep_order_of_key) {
+  const auto sorted = [&](const Json& out) {
+    std::vector<Json> rows;
+    for (const Json& record : out) rows.push_back(record.at("v"));
+    if (keep_order_of_key) {
+      std::ranges::stable_sort(rows, {}, [](const Json& row) { return row.at(1); });
+    } else {
+      std::ranges::sort(rows);
+    }
+    return rows;
+  };
+  return sorted(expected) == sorted(actual) ? ""
+                                            : "out: expected " + expected.dump() + ", found " + actual.dump();
+}
+
 std::string late_differs(const char* name, const Json& expected, const Json& actual) {
   const auto records = [&](const Json& step) {
     std::vector<Json> list;
@@ -88,8 +104,10 @@ std::string difference(Comparison comparison, const Json& expected, const Json& 
   const Json none = Json::array();
   const Json want = expected.value("out", none);
   const Json found = actual.value("out", none);
-  std::string differs =
-      comparison == Comparison::kRows ? rows_differ(want, found) : timers_differ(want, found);
+  std::string differs = comparison == Comparison::kRows ? rows_differ(want, found)
+                        : comparison == Comparison::kTimers
+                            ? timers_differ(want, found)
+                            : values_differ(want, found, comparison == Comparison::kByKey);
   for (const char* name : {"late", "late_left", "late_right"}) {
     if (differs.empty()) differs = late_differs(name, expected, actual);
   }

@@ -22,9 +22,11 @@ class Replay {
 
 /// How the outputs of a step are compared.
 enum class Comparison {
-  kEvents,  // everything in order
-  kTimers,  // runs of equal timers; inside a run the firings as a multiset
-  kRows,    // values only: runs of equal window end as multisets, whatever subtask or timer made them
+  kEvents,    // everything in order
+  kTimers,    // runs of equal timers; inside a run the firings as a multiset
+  kRows,      // values only: runs of equal window end as multisets, whatever subtask or timer made them
+  kAnyOrder,  // values only, as a multiset
+  kByKey,     // values only, in order for each key, whatever timer made them
 };
 
 struct Family {

@@ -1,40 +1,15 @@
 // Operators of SQL plans, row by row: (key STRING, value BIGINT, rowtime).
 #include <map>
-#include <vector>
+#include <optional>
 
-#include "base/random.h"
-#include "columnar/batch.h"
 #include "conformance/family.h"
-#include "ops/operators.h"
-#include "sim/env/env.h"
+#include "conformance/flow_replay.h"
+#include "ops/interval_join.h"
 
 namespace strand::conformance {
 namespace {
 
-using columnar::TypeKind;
-
-constexpr int32_t kGroups = 128;
-
-struct Rows {
-  static columnar::SchemaPtr schema(bool zoned) {
-    return std::make_shared<const columnar::Schema>(
-        std::vector<columnar::Field>{{"key", columnar::make_type(TypeKind::kString)},
-                                     {"value", columnar::make_type(TypeKind::kBigInt)},
-                                     {"rowtime", columnar::timestamp_type(3, zoned)}});
-  }
-  static Result<columnar::Batch> one(const columnar::SchemaPtr& schema, const Json& step) {
-    const auto time = step.find("ts");
-    if (time == step.end() || time->is_null()) {
-      return Status(ErrorCode::kMissingEventTime, "expected an event time, found NULL");
-    }
-    columnar::BatchBuilder builder(schema);
-    builder.column(0).append_string(step.at("key").get<std::string>());
-    builder.column(1).append(number(step, "value", 0));
-    builder.column(2).append(time->get<int64_t>());
-    builder.end_row();
-    return builder.finish();
-  }
-};
+using columnar::Batch;
 
 std::optional<expr::WindowKind> window_kind(const std::string& assigner) {
   static const std::map<std::string, expr::WindowKind> kKinds = {{"tumble", expr::WindowKind::kTumble},
@@ -53,7 +28,7 @@ ops::WindowOptions window_options(const Json& config, expr::WindowKind kind) {
   const auto local = columnar::timestamp_type(3, false, false);
   const Json& assigner = config.at("assigner");
   ops::WindowOptions options;
-  options.input = Rows::schema(zone != "UTC");
+  options.input = keyed_rows_schema(zone != "UTC");
   options.keys = {0};
   options.time_column = 2;
   options.kind = kind;
@@ -78,176 +53,107 @@ ops::WindowOptions window_options(const Json& config, expr::WindowKind kind) {
   return options;
 }
 
-/// Writes results as [kind, key, start, end, sum, count].
-class Collector : public flow::Emitter {
- public:
-  Status emit(Port port, columnar::Batch batch) override {
-    if (port == Port::kMain) batch.for_each_row([&](int64_t row) { write(batch, row); });
-    return {};
+Json long_or_null(const Batch& batch, size_t column, int64_t row) {
+  if (batch.column(column).is_null(row)) return nullptr;
+  return batch.column(column).values<int64_t>()[row];
+}
+Json text_or_null(const Batch& batch, size_t column, int64_t row) {
+  if (batch.column(column).is_null(row)) return nullptr;
+  return batch.column(column).string(row);
+}
+
+/// [kind, key, start, end, sum, count]
+Json window_value(const Batch& batch, int64_t row) {
+  Json value{columnar::to_string(batch.kind(row)), batch.column(0).string(row)};
+  for (const size_t column : {size_t{1}, size_t{2}, size_t{4}, size_t{5}})
+    value.push_back(long_or_null(batch, column, row));
+  return value;
+}
+
+FlowJob window_job(const Json& config, expr::WindowKind kind) {
+  const ops::WindowOptions options = window_options(config, kind);
+  return {.make = [options] { return ops::make_window_aggregate(options); },
+          .input = options.input,
+          .value = window_value,
+          .floor = true,
+          .counts_late = true};
+}
+
+ops::IntervalJoinOptions join_options() {
+  ops::IntervalJoinOptions options;
+  std::vector<columnar::Field> fields;
+  for (auto& side : options.sides) {
+    side.schema = keyed_rows_schema();
+    side.keys = {0};
+    side.time_column = 2;
+    fields.insert(fields.end(), side.schema->fields().begin(), side.schema->fields().end());
   }
-  bool wanted(Port) const override { return true; }
-  Json take() { return std::exchange(out_, Json::array()); }
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return options;
+}
 
- private:
-  void write(const columnar::Batch& batch, int64_t row) {
-    Json value{columnar::to_string(batch.kind(row)), batch.column(0).string(row)};
-    for (const size_t column : {size_t{1}, size_t{2}, size_t{4}, size_t{5}}) {
-      value.push_back(batch.column(column).values<int64_t>()[row]);
-    }
-    out_.push_back({{"v", std::move(value)}});
-  }
-  Json out_ = Json::array();
-};
+/// Values are [key, left value, right value, left time, right time].
+FlowJob stream_join_job(const Json& config) {
+  ops::IntervalJoinOptions options = join_options();
+  options.rules = ops::IntervalJoinOptions::Rules::kStream;
+  options.lower = {config.at("lower").get<int64_t>() + (flag(config, "lower_exclusive") ? 1 : 0)};
+  options.upper = {config.at("upper").get<int64_t>() - (flag(config, "upper_exclusive") ? 1 : 0)};
+  return {.make = [options] { return ops::make_interval_join(options); },
+          .inputs = 2,
+          .value =
+              [](const Batch& batch, int64_t row) {
+                Json value{batch.column(0).string(row)};
+                for (const size_t column : {size_t{1}, size_t{4}, size_t{2}, size_t{5}})
+                  value.push_back(long_or_null(batch, column, row));
+                return value;
+              },
+          .late_left = flag(config, "late_left"),
+          .late_right = flag(config, "late_right")};
+}
 
-class WindowReplay : public Replay {
- public:
-  WindowReplay(const Json& config, expr::WindowKind kind)
-      : options_(window_options(config, kind)),
-        parallelism_(static_cast<int32_t>(number(config, "parallelism", 1))) {}
-
-  Status start() {
-    STRAND_OK(env_.files.make_dirs("files"));
-    return open(parallelism_, nullptr);
-  }
-
-  Result<Json> step(const Json& step) override {
-    const std::string op = text(step, "op");
-    if (op == "element") {
-      STRAND_OK(element(step));
-    } else if (op == "watermark" || op == "end") {
-      STRAND_OK(advance(op == "end" ? EventTime::max() : EventTime{step.at("ts").get<int64_t>()}));
-    } else if (op == "snapshot") {
-      STRAND_OK(snapshot(step.at("id").get<int64_t>()));
-    } else if (op == "restore") {
-      const auto same = static_cast<int64_t>(lanes_.size());
-      STRAND_OK(open(static_cast<int32_t>(number(step, "parallelism", same)),
-                     &snapshots_.at(step.at("id").get<int64_t>())));
-    } else if (op != "processing_time") {
-      return Status(ErrorCode::kBadUsage, "unknown step " + step.dump());
-    }
-    return result(op == "end");
-  }
-
- private:
-  struct Lane {
-    flow::OperatorContext context;
-    obs::Ledger ledger;
-    ops::OperatorPtr op;
-  };
-  struct Snapshot {
-    std::vector<state::SectionRef> sections;
-    std::vector<time::Floor::Part> floors;
-  };
-
-  Status open(int32_t parallelism, const Snapshot* from) {
-    lanes_.clear();
-    for (int32_t i = 0; i < parallelism; ++i) {
-      auto lane = std::make_unique<Lane>();
-      lane->context.operator_id = "window";
-      lane->context.subtask = i;
-      lane->context.parallelism = parallelism;
-      lane->context.key_groups = range_of(i, parallelism, kGroups);
-      lane->context.ledger = &lane->ledger;
-      lane->context.memory = &memory_;
-      STRAND_TRY(lane->op, ops::make_window_aggregate(options_));
-      if (from != nullptr) {
-        for (const auto& part : from->floors) lane->context.floor.add(part.groups, part.floor);
-      }
-      STRAND_OK(lane->op->open(lane->context));
-      if (from != nullptr) STRAND_OK(load(*lane, *from));
-      lanes_.push_back(std::move(lane));
-    }
-    return {};
-  }
-
-  Status load(Lane& lane, const Snapshot& from) {
-    state::SnapshotReader reader(env_.files, "files");
-    std::vector<state::Section> parts;
-    for (const auto& ref : from.sections) {
-      if (!ref.groups.overlaps(lane.context.key_groups)) continue;
-      STRAND_TRY(state::Section section, reader.read(ref));
-      parts.push_back(std::move(section));
-    }
-    return parts.empty() ? Status() : lane.op->restore(parts);
-  }
-
-  Status snapshot(int64_t id) {
-    Snapshot& taken = snapshots_[id];
-    taken = {};
-    for (const auto& lane : lanes_) {
-      state::SnapshotBuilder builder(Epoch{id}, lane->context.key_groups);
-      builder.set_operator(lane->context.operator_id);
-      STRAND_OK(lane->op->before_barrier(out_));
-      STRAND_OK(lane->op->snapshot(Epoch{id}, builder));
-      STRAND_TRY(const auto refs, builder.write(env_.files, "files"));
-      lane->op->snapshot_written(Epoch{id}, refs);
-      taken.sections.insert(taken.sections.end(), refs.begin(), refs.end());
-      const auto floors = lane->context.floor.at_barrier(lane->context.key_groups, lane->context.watermark);
-      taken.floors.insert(taken.floors.end(), floors.begin(), floors.end());
-    }
-    return {};
-  }
-
-  Status element(const Json& step) {
-    STRAND_TRY(const columnar::Batch row, Rows::one(options_.input, step));
-    std::vector<uint64_t> hashes;
-    columnar::hash_rows(row, options_.keys, hashes);
-    const int32_t group = columnar::key_group(hashes.front(), kGroups);
-    const auto owner = static_cast<size_t>(owner_of(group, static_cast<int32_t>(lanes_.size()), kGroups));
-    return lanes_[owner]->op->process(0, row, out_);
-  }
-
-  /// The operator's time is never behind its floor, and that is what it passes on.
-  Status advance(EventTime time) {
-    EventTime passed = time;
-    for (const auto& lane : lanes_) {
-      passed = std::max({passed, lane->context.watermark, lane->context.floor.lowest()});
-      lane->context.watermark = std::max(lane->context.watermark, time);
-      STRAND_OK(lane->op->advance(out_));
-    }
-    watermarks_.push_back(passed.millis);
-    return {};
-  }
-
-  /// At the end nothing may be left; before it, Flink's numbers do not count the rows that it buffers.
-  Json result(bool ended) {
-    int64_t dropped = 0;
-    for (const auto& lane : lanes_) dropped += lane->ledger[obs::Entry::kLate];
-    Json result{{"dropped", dropped}};
-    if (ended) {
-      int64_t entries = 0;
-      for (const auto& lane : lanes_) entries += lane->op->state_rows();
-      result["entries"] = entries;
-      result["timers"] = {0, 0};
-    }
-    if (Json out = out_.take(); !out.empty()) result["out"] = std::move(out);
-    if (!watermarks_.empty()) result["wm"] = std::exchange(watermarks_, Json::array());
-    return result;
-  }
-
-  ops::WindowOptions options_;
-  int32_t parallelism_;
-  sim::SimEnv env_{0, WallTime{0}};
-  obs::MemoryAccount memory_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  std::map<int64_t, Snapshot> snapshots_;
-  Collector out_;
-  Json watermarks_ = Json::array();
-};
+/// The case says: left.rowtime between right.rowtime + lower and right.rowtime + upper.
+FlowJob sql_join_job(const Json& config) {
+  ops::IntervalJoinOptions options = join_options();
+  options.lower = {-config.at("upper").get<int64_t>()};
+  options.upper = {-config.at("lower").get<int64_t>()};
+  const std::string join = text(config, "join");
+  options.sides[0].outer = join == "LEFT" || join == "FULL";
+  options.sides[1].outer = join == "RIGHT" || join == "FULL";
+  return {.make = [options] { return ops::make_interval_join(options); },
+          .inputs = 2,
+          .value =
+              [](const Batch& batch, int64_t row) {
+                Json value{columnar::to_string(batch.kind(row))};
+                for (const size_t first : {size_t{0}, size_t{3}}) {
+                  value.push_back(text_or_null(batch, first, row));
+                  value.push_back(long_or_null(batch, first + 1, row));
+                  value.push_back(long_or_null(batch, first + 2, row));
+                }
+                return value;
+              }};
+}
 
 }  // namespace
 
 std::optional<Family> make_sql_family(const std::string& family, const Json& config) {
-  if (family != "sql_window") return std::nullopt;
   Family made;
-  made.comparison = Comparison::kRows;
-  const std::string assigner = text(config.at("assigner"), "type");
-  const auto kind = window_kind(assigner);
-  if (!kind) {
-    made.unsupported = "window " + assigner;
-    return made;
+  std::optional<FlowJob> job;
+  if (family == "sql_window") {
+    made.comparison = Comparison::kRows;
+    const std::string assigner = text(config.at("assigner"), "type");
+    const auto kind = window_kind(assigner);
+    if (!kind) {
+      made.unsupported = "window " + assigner;
+      return made;
+    }
+    job = window_job(config, *kind);
+  } else if (family == "interval_join" || family == "sql_interval_join") {
+    made.comparison = Comparison::kAnyOrder;
+    job = family == "interval_join" ? stream_join_job(config) : sql_join_job(config);
+  } else {
+    return std::nullopt;
   }
-  auto replay = std::make_unique<WindowReplay>(config, *kind);
+  auto replay = std::make_unique<FlowReplay>(*std::move(job), config);
   made.refused = replay->start();
   made.replay = std::move(replay);
   return made;

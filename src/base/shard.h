@@ -28,8 +28,8 @@ struct AttemptRecord {
 };
 
 /// The outputs of an operator. kMain is the one that SQL sees; the others are the system views V$late, V$duplicate,
-/// V$early, T$bad.
-enum class Port : uint8_t { kMain = 0, kLate = 1, kDuplicate = 2, kEarly = 3, kBad = 4 };
-inline constexpr size_t kPorts = 5;
+/// V$early, T$bad; kLateRight is what was late of the second input of a join.
+enum class Port : uint8_t { kMain = 0, kLate = 1, kDuplicate = 2, kEarly = 3, kBad = 4, kLateRight = 5 };
+inline constexpr size_t kPorts = 6;
 
 }  // namespace strand

@@ -85,6 +85,8 @@ class Operator {
   virtual Status process_held(const Batch&, Emitter&) { return Status(); }
   /// Event time has reached context.watermark: fires what is due. The task forwards the watermark afterwards.
   virtual Status advance(Emitter&) { return Status(); }
+  /// How far its results may be behind the watermark of its inputs: that is how much later it goes on.
+  virtual Duration watermark_delay() const { return Duration{0}; }
   /// The wall clock has reached the time asked for in `next_wakeup`.
   virtual Status on_wakeup(Emitter&) { return Status(); }
   /// When the operator wants `on_wakeup`; never() for not at all. Asked after every call.

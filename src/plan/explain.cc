@@ -45,6 +45,8 @@ const char* port_name(Port port) {
       return "$early";
     case Port::kBad:
       return "$bad";
+    case Port::kLateRight:
+      return "$late_right";
   }
   return "";
 }

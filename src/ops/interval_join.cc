@@ -1,0 +1,388 @@
+#include "ops/interval_join.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "ops/keys.h"
+#include "ops/rows.h"
+#include "ops/stored_rows.h"
+#include "state/interval_table.h"
+
+namespace strand::ops {
+
+namespace {
+
+using columnar::Batch;
+using flow::Emitter;
+using flow::OperatorContext;
+using obs::Entry;
+using state::IntervalTable;
+
+constexpr int32_t kStateVersion = 1;
+constexpr const char* kSections[] = {"left", "right"};
+constexpr size_t kPrefetchRows = 16;
+
+/// A slice is a quarter of the time that rows may be apart: few slices, and little kept for too long.
+int64_t slice_width(const IntervalJoinOptions& options) {
+  const int64_t apart = (EventTime{options.upper.millis} - options.lower).millis;
+  return std::clamp<int64_t>(apart / 4, 1'000, 3'600'000);
+}
+
+struct TimerItem {
+  int64_t time;
+  uint64_t order;  // in which they were set
+  IntervalTable::KeyId key;
+  uint8_t side;
+  bool operator>(const TimerItem& o) const { return std::tie(time, order) > std::tie(o.time, o.order); }
+};
+
+class IntervalJoin : public Operator {
+ public:
+  explicit IntervalJoin(IntervalJoinOptions options)
+      : options_(std::move(options)),
+        sql_(options_.rules == IntervalJoinOptions::Rules::kSql),
+        table_(slice_width(options_)),
+        readers_{Reader(options_.sides[0]), Reader(options_.sides[1])} {
+    const Duration ahead[2] = {options_.upper, Duration{-options_.lower.millis}};
+    for (size_t side = 0; side < 2; ++side) {
+      ahead_[side] = ahead[side];
+      keep_[side] = sql_ ? Duration{ahead[side].millis + 1} : std::max(ahead[side], Duration{0});
+    }
+  }
+
+  Status open(OperatorContext& context) override {
+    context_ = &context;
+    share_ = obs::MemoryShare(context.memory);
+    return Status();
+  }
+
+  Status process(int input, const Batch& batch, Emitter& out) override {
+    const auto side = static_cast<size_t>(input);
+    STRAND_CHECK(side < 2);
+    STRAND_OK(require_inserts(batch, context_->operator_id));
+    context_->ledger->add(Entry::kIn, batch.rows());
+    Reader& reader = readers_[side];
+    STRAND_OK(reader.read(batch));
+    RowEmitter rows(options_.output, out, Port::kMain);
+    late_.clear();
+    for (size_t i = 0; i < reader.rows.size(); ++i) {
+      if (i + kPrefetchRows < reader.rows.size()) table_.prefetch(reader.keys.hashes()[i + kPrefetchRows]);
+      if (sql_) {
+        STRAND_OK(sql_row(side, batch, i, rows));
+      } else {
+        STRAND_OK(stream_row(side, batch, i, rows));
+      }
+    }
+    STRAND_OK(finish(rows));
+    return emit_late(side, batch, out);
+  }
+
+  Status advance(Emitter& out) override {
+    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
+    ++visit_;
+    RowEmitter rows(options_.output, out, Port::kMain);
+    while (!timers_.empty() && timers_.front().time <= context_->watermark.millis) {
+      const TimerItem due = timers_.front();
+      std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
+      timers_.pop_back();
+      if (table_.key(due.key).sides[due.side].timer != due.time) continue;
+      STRAND_OK(expire(due.side, due.key, rows));
+      table_.release_if_empty(due.key);
+    }
+    Status status;
+    for (size_t side = 0; side < 2; ++side) {
+      table_.drop(side, dead_through(side, context_->watermark).millis, [&](IntervalTable::KeyId id) {
+        if (status.ok()) status = touch(id, rows);
+      });
+    }
+    STRAND_OK(std::move(status));
+    return finish(rows);
+  }
+
+  Status snapshot(Epoch, state::SnapshotBuilder& out) override {
+    for (size_t side = 0; side < 2; ++side) {
+      StoredRowsWriter writer(options_.sides[side].schema);
+      table_.for_each(side, [&](IntervalTable::Ref ref) {
+        const IntervalTable::Row& row = table_.row(ref);
+        if (expired_unseen(side, row)) return;
+        writer.put(row.time);
+        writer.put(table_.key(row.key_id).sides[side].timer);
+        writer.put(static_cast<uint8_t>(row.matched));
+        writer.row(table_.batch_of(ref), row.row);
+      });
+      out.add(kSections[side], kStateVersion, writer.take());
+    }
+    return Status();
+  }
+
+  Status restore(const std::vector<state::Section>& parts) override {
+    for (const state::Section& part : parts) {
+      STRAND_OK(check_version(part.ref, kStateVersion));
+      STRAND_OK(restore_side(part.ref.name == kSections[0] ? 0 : 1, part.bytes()));
+    }
+    update_books();
+    return Status();
+  }
+
+  Duration watermark_delay() const override {
+    return sql_ ? std::max({ahead_[0], ahead_[1], Duration{0}}) : Duration{0};
+  }
+  bool judges_lateness() const override { return true; }
+  EventTime last_closed() const override { return newest_; }
+  int64_t state_rows() const override { return table_.rows(); }
+  int64_t state_bytes() const override { return table_.memory_bytes(); }
+
+ private:
+  /// Reads the rows of one side.
+  struct Reader {
+    explicit Reader(const IntervalJoinOptions::Side& side)
+        : keys(side.schema, side.keys), key_columns(side.keys), time_column(side.time_column) {}
+    Status read(const Batch& batch) {
+      rows = row_list.of(batch);
+      STRAND_TRY(times, times_reader.read(batch, time_column, rows));
+      keys.read(batch, rows);
+      return Status();
+    }
+    bool null_key(const Batch& batch, size_t i) const {
+      return std::ranges::any_of(key_columns, [&](size_t c) { return batch.column(c).is_null(rows[i]); });
+    }
+    Keys keys;
+    std::vector<size_t> key_columns;
+    size_t time_column;
+    RowList row_list;
+    Times times_reader;
+    std::span<const uint32_t> rows;
+    std::span<const int64_t> times;
+  };
+
+  /// Rows of a side at or before this time are of no use once event time has reached `judge`.
+  EventTime dead_through(size_t side, EventTime judge) const {
+    return judge == EventTime::max() ? judge : judge - keep_[side];
+  }
+  EventTime judge_of(uint64_t hash) const {
+    return context_->judge(columnar::key_group(hash, context_->max_parallelism));
+  }
+
+  /// Brings a key up to what event time has reached.
+  Status touch(IntervalTable::KeyId id, RowEmitter& rows) {
+    if (!sql_) {
+      if (table_.key(id).visit == visit_) return Status();
+      table_.key(id).visit = visit_;
+      for (size_t side = 0; side < 2; ++side) {
+        STRAND_OK(cut(side, id, dead_through(side, context_->watermark), rows));
+      }
+      return Status();
+    }
+    for (size_t side = 0; side < 2; ++side) {
+      if (table_.key(id).sides[side].timer <= context_->watermark.millis) STRAND_OK(expire(side, id, rows));
+    }
+    return Status();
+  }
+
+  /// A row that `touch` would cut.
+  bool expired_unseen(size_t side, const IntervalTable::Row& row) {
+    const IntervalTable::Key& key = table_.key(row.key_id);
+    const bool due = sql_ ? key.sides[side].timer <= context_->watermark.millis : key.visit != visit_;
+    return due && row.time <= dead_through(side, context_->watermark).millis;
+  }
+
+  /// The timer of a key has fired.
+  Status expire(size_t side, IntervalTable::KeyId id, RowEmitter& rows) {
+    STRAND_OK(cut(side, id, dead_through(side, context_->watermark), rows));
+    const int64_t oldest = table_.oldest(side, id);
+    table_.key(id).sides[side].timer = IntervalTable::kNoTimer;
+    if (oldest != IntervalTable::kNoTimer) set_timer(side, id, oldest);
+    return Status();
+  }
+
+  void set_timer(size_t side, IntervalTable::KeyId id, int64_t oldest) {
+    const int64_t time = (EventTime{oldest} + keep_[side]).millis;
+    table_.key(id).sides[side].timer = time;
+    if (options_.sides[side].outer) push_timer(side, id, time);
+  }
+  void push_timer(size_t side, IntervalTable::KeyId id, int64_t time) {
+    timers_.push_back({time, next_timer_++, id, static_cast<uint8_t>(side)});
+    std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
+  }
+
+  Status cut(size_t side, IntervalTable::KeyId id, EventTime through, RowEmitter& rows) {
+    Status status;
+    int64_t gone = 0;
+    table_.cut(side, id, through.millis, [&](IntervalTable::Ref ref) {
+      ++gone;
+      const IntervalTable::Row& row = table_.row(ref);
+      if (options_.sides[side].outer && !row.matched && status.ok())
+        status = emit_alone(side, table_.batch_of(ref), row.row, rows);
+    });
+    context_->ledger->add(Entry::kCounted, gone);
+    return status;
+  }
+
+  Status stream_row(size_t side, const Batch& batch, size_t i, RowEmitter& rows) {
+    Reader& reader = readers_[side];
+    const uint64_t hash = reader.keys.hashes()[i];
+    const EventTime time{reader.times[i]};
+    if (time < judge_of(hash)) {
+      late_.push_back(reader.rows[i]);
+      return Status();
+    }
+    const IntervalTable::KeyId id = table_.find_or_add(hash, reader.keys.keys()[i]);
+    STRAND_OK(touch(id, rows));
+    table_.add(side, id, time.millis, batch, reader.rows[i]);
+    if (reader.null_key(batch, i)) return Status();
+    bool matched = false;
+    return join(side, id, batch, i, matched, rows);
+  }
+
+  Status sql_row(size_t side, const Batch& batch, size_t i, RowEmitter& rows) {
+    Reader& reader = readers_[side];
+    const size_t other = 1 - side;
+    const bool outer = options_.sides[side].outer;
+    const bool joins_nothing = reader.null_key(batch, i);
+    if (joins_nothing && !outer) {
+      context_->ledger->add(Entry::kFiltered, 1);
+      return Status();
+    }
+    const uint64_t hash = reader.keys.hashes()[i];
+    const EventTime judge = judge_of(hash);
+    const EventTime last_partner = EventTime{reader.times[i]} + ahead_[side];
+    const bool kept = judge < last_partner;
+    const std::string_view bytes = reader.keys.keys()[i];
+    const IntervalTable::KeyId id = kept ? table_.find_or_add(hash, bytes) : table_.find(hash, bytes);
+    bool matched = false;
+    if (id != IntervalTable::kNoKey) {
+      STRAND_OK(touch(id, rows));
+      if (!joins_nothing) STRAND_OK(join(side, id, batch, i, matched, rows));
+      if (judge > EventTime::min()) STRAND_OK(cut(other, id, dead_through(other, judge), rows));
+    }
+    if (kept) {
+      table_.add(side, id, reader.times[i], batch, reader.rows[i]).matched = matched;
+      if (table_.key(id).sides[side].timer == IntervalTable::kNoTimer) set_timer(side, id, reader.times[i]);
+      return Status();
+    }
+    if (id != IntervalTable::kNoKey) table_.release_if_empty(id);
+    if (!matched && !outer) {
+      late_.push_back(reader.rows[i]);
+      return Status();
+    }
+    context_->ledger->add(Entry::kCounted, 1);
+    return matched ? Status() : emit_alone(side, batch, reader.rows[i], rows);
+  }
+
+  /// Pairs a row with what is kept of the other side, in time order.
+  Status join(size_t side, IntervalTable::KeyId id, const Batch& batch, size_t i, bool& matched,
+              RowEmitter& rows) {
+    const size_t other = 1 - side;
+    const EventTime time{readers_[side].times[i]};
+    const int64_t first = (time - ahead_[other]).millis;
+    const int64_t last = (time + ahead_[side]).millis;
+    partners_.clear();
+    for (auto ref = table_.key(id).sides[other].newest; ref != IntervalTable::kNoRow;) {
+      IntervalTable::Row& row = table_.row(ref);
+      if (row.time < first) break;
+      if (row.time <= last) partners_.push_back(ref);
+      ref = row.older;
+    }
+    matched = !partners_.empty();
+    for (size_t p = partners_.size(); p-- > 0;) {
+      IntervalTable::Row& partner = table_.row(partners_[p]);
+      partner.matched = true;
+      const Batch& batch_of_partner = table_.batch_of(partners_[p]);
+      append(side, batch, readers_[side].rows[i], rows);
+      append(other, batch_of_partner, partner.row, rows);
+      STRAND_OK(rows.end_row());
+    }
+    return Status();
+  }
+
+  size_t first_column(size_t side) const { return side == 0 ? 0 : options_.sides[0].schema->size(); }
+  void append(size_t side, const Batch& batch, uint32_t row, RowEmitter& rows) {
+    columnar::BatchBuilder& out = rows.row();
+    const size_t first = first_column(side);
+    for (size_t c = 0; c < batch.columns().size(); ++c)
+      out.column(first + c).append_from(batch.column(c), row);
+  }
+  Status emit_alone(size_t side, const Batch& batch, uint32_t row, RowEmitter& rows) {
+    append(side, batch, row, rows);
+    const size_t first = first_column(1 - side);
+    for (size_t c = 0; c < options_.sides[1 - side].schema->size(); ++c)
+      rows.row().column(first + c).append_null();
+    return rows.end_row();
+  }
+
+  Status finish(RowEmitter& rows) {
+    context_->ledger->add(Entry::kOut, rows.rows());
+    STRAND_OK(rows.flush());
+    update_books();
+    return Status();
+  }
+
+  Status emit_late(size_t side, const Batch& batch, Emitter& out) {
+    if (late_.empty()) return Status();
+    context_->ledger->add(Entry::kLate, static_cast<int64_t>(late_.size()));
+    const Port port = side == 0 ? Port::kLate : Port::kLateRight;
+    if (!out.wanted(port)) return Status();
+    return out.emit(port, batch.with_selection(std::make_shared<const columnar::Selection>(late_)));
+  }
+
+  Status restore_side(size_t side, std::string_view bytes) {
+    Reader& reader = readers_[side];
+    StoredRowsReader stored(bytes, options_.sides[side].schema);
+    while (!stored.done()) {
+      std::vector<int64_t> timers;
+      std::vector<bool> matched;
+      const auto head = [&](ByteReader& in) -> Status {
+        STRAND_TRY(const int64_t time, in.get<int64_t>());
+        static_cast<void>(time);  // the row has it too
+        STRAND_TRY(const int64_t timer, in.get<int64_t>());
+        STRAND_TRY(const uint8_t was_matched, in.get<uint8_t>());
+        timers.push_back(timer);
+        matched.push_back(was_matched != 0);
+        return Status();
+      };
+      STRAND_TRY(const Batch batch, stored.next(head));
+      STRAND_OK(reader.read(batch));
+      for (size_t i = 0; i < reader.rows.size(); ++i) {
+        const uint64_t hash = reader.keys.hashes()[i];
+        if (!context_->key_groups.contains(columnar::key_group(hash, context_->max_parallelism))) continue;
+        const IntervalTable::KeyId id = table_.find_or_add(hash, reader.keys.keys()[i]);
+        table_.add(side, id, reader.times[i], batch, reader.rows[i]).matched = matched[i];
+        if (!sql_ || table_.key(id).sides[side].timer == timers[i]) continue;
+        table_.key(id).sides[side].timer = timers[i];
+        if (options_.sides[side].outer) push_timer(side, id, timers[i]);
+      }
+    }
+    return Status();
+  }
+
+  void update_books() {
+    context_->ledger->set_in_state(table_.rows());
+    share_.set(table_.memory_bytes());
+  }
+
+  IntervalJoinOptions options_;
+  bool sql_;
+  std::array<Duration, 2> ahead_;  // how far behind a row of this side its last partner may be
+  std::array<Duration, 2> keep_;   // a row of this side goes when event time reaches its time + this
+  IntervalTable table_;
+  uint32_t visit_ = 1;  // counts watermarks
+  // Under kSql, of keys on outer sides: a heap, earliest first. Some are out of date.
+  std::vector<TimerItem> timers_;
+  uint64_t next_timer_ = 0;
+  OperatorContext* context_ = nullptr;
+  obs::MemoryShare share_;
+  EventTime newest_ = EventTime::min();
+
+  // Scratch memory of one batch.
+  std::array<Reader, 2> readers_;
+  std::vector<IntervalTable::Ref> partners_;
+  std::vector<uint32_t> late_;
+};
+
+}  // namespace
+
+Result<OperatorPtr> make_interval_join(IntervalJoinOptions options) {
+  return OperatorPtr(std::make_unique<IntervalJoin>(std::move(options)));
+}
+
+}  // namespace strand::ops
