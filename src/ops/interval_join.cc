@@ -188,7 +188,8 @@ class IntervalJoin : public Operator {
 
   /// The timer of a key has fired.
   Status expire(size_t side, IntervalTable::KeyId id, RowEmitter& rows) {
-    STRAND_OK(cut(side, id, dead_through(side, context_->watermark), rows));
+    expired_[side] = dead_through(side, std::max(context_->watermark, EventTime{0}));
+    STRAND_OK(cut(side, id, expired_[side], rows));
     const int64_t oldest = table_.oldest(side, id);
     table_.key(id).sides[side].timer = IntervalTable::kNoTimer;
     if (oldest != IntervalTable::kNoTimer) set_timer(side, id, oldest);
@@ -244,7 +245,7 @@ class IntervalJoin : public Operator {
       return Status();
     }
     const uint64_t hash = reader.keys.hashes()[i];
-    const EventTime judge = judge_of(hash);
+    const EventTime judge = std::max(judge_of(hash), EventTime{0});
     const EventTime last_partner = EventTime{reader.times[i]} + ahead_[side];
     const bool kept = judge < last_partner;
     const std::string_view bytes = reader.keys.keys()[i];
@@ -252,8 +253,11 @@ class IntervalJoin : public Operator {
     bool matched = false;
     if (id != IntervalTable::kNoKey) {
       STRAND_OK(touch(id, rows));
-      if (!joins_nothing) STRAND_OK(join(side, id, batch, i, matched, rows));
-      if (judge > EventTime::min()) STRAND_OK(cut(other, id, dead_through(other, judge), rows));
+      if (expired_[other] < last_partner) {
+        expired_[other] = dead_through(other, judge);
+        if (!joins_nothing) STRAND_OK(join(side, id, batch, i, matched, rows));
+        STRAND_OK(cut(other, id, expired_[other], rows));
+      }
     }
     if (kept) {
       table_.add(side, id, reader.times[i], batch, reader.rows[i]).matched = matched;
@@ -364,6 +368,7 @@ class IntervalJoin : public Operator {
   bool sql_;
   std::array<Duration, 2> ahead_;  // how far behind a row of this side its last partner may be
   std::array<Duration, 2> keep_;   // a row of this side goes when event time reaches its time + this
+  std::array<EventTime, 2> expired_{};
   IntervalTable table_;
   uint32_t visit_ = 1;  // counts watermarks
   // Under kSql, of keys on outer sides: a heap, earliest first. Some are out of date.
