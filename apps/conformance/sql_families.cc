@@ -10,6 +10,7 @@ namespace strand::conformance {
 namespace {
 
 using columnar::Batch;
+using columnar::TypeKind;
 
 std::optional<expr::WindowKind> window_kind(const std::string& assigner) {
   static const std::map<std::string, expr::WindowKind> kKinds = {{"tumble", expr::WindowKind::kTumble},

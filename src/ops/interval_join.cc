@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 
 #include "ops/keys.h"
 #include "ops/rows.h"
 #include "ops/stored_rows.h"
+#include "ops/window_accumulators.h"
 #include "state/interval_table.h"
 
 namespace strand::ops {
@@ -99,12 +101,26 @@ class IntervalJoin : public Operator {
     return finish(rows);
   }
 
+  /// Rows that have expired and were not asked for since are no part of a snapshot.
+  Status before_barrier(Emitter& out) override {
+    RowEmitter rows(options_.output, out, Port::kMain);
+    Status status;
+    for (size_t side = 0; side < 2; ++side) {
+      table_.for_each(side, [&](IntervalTable::Ref ref) {
+        const IntervalTable::KeyId id = table_.row(ref).key_id;
+        if (status.ok()) status = touch(id, rows);
+        table_.release_if_empty(id);
+      });
+    }
+    STRAND_OK(std::move(status));
+    return finish(rows);
+  }
+
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
     for (size_t side = 0; side < 2; ++side) {
       StoredRowsWriter writer(options_.sides[side].schema);
       table_.for_each(side, [&](IntervalTable::Ref ref) {
         const IntervalTable::Row& row = table_.row(ref);
-        if (expired_unseen(side, row)) return;
         writer.put(row.time);
         writer.put(table_.key(row.key_id).sides[side].timer);
         writer.put(static_cast<uint8_t>(row.matched));
@@ -117,7 +133,7 @@ class IntervalJoin : public Operator {
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      STRAND_OK(check_version(part.ref, kStateVersion));
+      if (part.ref.version > kStateVersion) return newer_state(part.ref, kStateVersion);
       STRAND_OK(restore_side(part.ref.name == kSections[0] ? 0 : 1, part.bytes()));
     }
     update_books();
@@ -177,13 +193,6 @@ class IntervalJoin : public Operator {
       if (table_.key(id).sides[side].timer <= context_->watermark.millis) STRAND_OK(expire(side, id, rows));
     }
     return Status();
-  }
-
-  /// A row that `touch` would cut.
-  bool expired_unseen(size_t side, const IntervalTable::Row& row) {
-    const IntervalTable::Key& key = table_.key(row.key_id);
-    const bool due = sql_ ? key.sides[side].timer <= context_->watermark.millis : key.visit != visit_;
-    return due && row.time <= dead_through(side, context_->watermark).millis;
   }
 
   /// The timer of a key has fired.
@@ -368,6 +377,8 @@ class IntervalJoin : public Operator {
   bool sql_;
   std::array<Duration, 2> ahead_;  // how far behind a row of this side its last partner may be
   std::array<Duration, 2> keep_;   // a row of this side goes when event time reaches its time + this
+  // Through which time rows of a side were last found expired, for any key. No part of the state, as in
+  // Flink: it matters only to rows that are late.
   std::array<EventTime, 2> expired_{};
   IntervalTable table_;
   uint32_t visit_ = 1;  // counts watermarks

@@ -20,12 +20,4 @@ Result<columnar::Batch> StoredRowsReader::next(const std::function<Status(ByteRe
   return builder_.finish();
 }
 
-Status check_version(const state::SectionRef& ref, int32_t version) {
-  if (ref.version <= version) return Status();
-  return Status(ErrorCode::kNewerFormat, ref.file + ": expected version " + std::to_string(version) +
-                                             " of section '" + ref.name + "', found " +
-                                             std::to_string(ref.version))
-      .hint("run the version of Strandline that wrote it, or a later one");
-}
-
 }  // namespace strand::ops

@@ -9,7 +9,6 @@
 
 #include "base/bytes.h"
 #include "columnar/batch.h"
-#include "state/snapshot.h"
 
 namespace strand::ops {
 
@@ -53,8 +52,5 @@ class StoredRowsReader {
   ByteReader in_;
   columnar::BatchBuilder builder_;
 };
-
-/// kNewerFormat for a section of a later version.
-Status check_version(const state::SectionRef& ref, int32_t version);
 
 }  // namespace strand::ops

@@ -50,7 +50,7 @@ class OperatorHarness {
   /// The same operator in a new process, from a snapshot, at any parallelism.
   void restore(const HarnessSnapshot& snapshot, int32_t parallelism) { start(parallelism, &snapshot); }
 
-  void batch(const columnar::Batch& rows) {
+  void batch(const columnar::Batch& rows, int input = 0) {
     std::vector<uint64_t> hashes;
     columnar::hash_rows(rows, keys_, hashes);
     for (Subtask& subtask : subtasks_) {
@@ -62,7 +62,7 @@ class OperatorHarness {
       });
       if (mine->empty()) continue;
       subtask.context.now = now_;
-      ok(subtask, subtask.op->process(0, rows.with_selection(mine), *out_));
+      ok(subtask, subtask.op->process(input, rows.with_selection(mine), *out_));
     }
   }
   void watermark(EventTime time) {
