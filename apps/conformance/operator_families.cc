@@ -65,6 +65,8 @@ struct Kind {
   size_t inputs = 1;
   bool broadcast = false;
   bool windows = false;
+  /// Elements of two inputs, which have one watermark.
+  bool sides = false;
   /// For the window families.
   std::function<Result<std::unique_ptr<ops::KeyedOperator>>(KeyGroupRange)> make;
 };
@@ -160,6 +162,8 @@ class OperatorReplay : public Replay {
     const int32_t group = state::stream_key_group(state::java_hash::of_string(record.key), max_parallelism_);
     Lane& lane =
         lanes_[static_cast<size_t>(owner_of(group, static_cast<int32_t>(lanes_.size()), max_parallelism_))];
+    if (kind_.sides)
+      record = ops::of_side(input == 0 ? ops::JoinSide::kLeft : ops::JoinSide::kRight, std::move(record));
     return lane.op->process(static_cast<int>(input) + 1, group, record, *lane.out);
   }
 
@@ -218,20 +222,29 @@ class OperatorReplay : public Replay {
 std::optional<Kind> kind_of(const std::string& family, const Json& config) {
   if (family == "process" || family == "co_process") {
     return Kind{
-        family == "process" ? 1u : 2u, false, false,
+        family == "process" ? 1u : 2u, false, false, false,
         [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
           return std::unique_ptr<ops::KeyedOperator>(new ops::ProcessOperator(own, make_program(config)));
         }};
   }
   if (family == "broadcast") {
-    return Kind{2, true, false, [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
+    return Kind{2, true, false, false,
+                [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
                   return std::unique_ptr<ops::KeyedOperator>(
                       new ops::BroadcastOperator(own, make_broadcast_program(config)));
                 }};
   }
   if (family == "window") {
-    return Kind{1, false, true, [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
+    return Kind{1, false, true, false,
+                [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
                   STRAND_TRY(std::unique_ptr<ops::KeyedOperator> op, make_window(config, own));
+                  return op;
+                }};
+  }
+  if (family == "window_join") {
+    return Kind{1, false, true, true,
+                [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
+                  STRAND_TRY(std::unique_ptr<ops::KeyedOperator> op, make_window_join(config, own));
                   return op;
                 }};
   }
@@ -244,7 +257,10 @@ std::optional<Family> make_operator_family(const std::string& family, const Json
   auto kind = kind_of(family, config);
   if (!kind) return std::nullopt;
   Family made;
-  made.comparison = Comparison::kTimers;
+  // The pairs of a session come in no order.
+  const bool pairs =
+      kind->sides && text(config, "kind") == "join" && text(config.at("assigner"), "type") == "session";
+  made.comparison = pairs ? Comparison::kAnyOrder : Comparison::kTimers;
   auto replay = std::make_unique<OperatorReplay>(std::move(*kind), config);
   made.refused = replay->start(static_cast<int32_t>(number(config, "parallelism", 1)));
   made.replay = std::move(replay);

@@ -188,9 +188,8 @@ window::TriggerPtr trigger_of(const Json& json) {
       {{number(json, "timeout", 0)}, flag(json, "reset_on_record"), flag(json, "clear_on_timeout")});
 }
 
-}  // namespace
-
-Result<std::unique_ptr<ops::StreamWindowOperator>> make_window(const Json& config, KeyGroupRange own) {
+/// All but the contents.
+ops::StreamWindowOptions options_of(const Json& config, KeyGroupRange own) {
   ops::StreamWindowOptions options;
   options.key_groups = own;
   options.assigner = assigner_of(config.at("assigner"));
@@ -199,7 +198,6 @@ Result<std::unique_ptr<ops::StreamWindowOperator>> make_window(const Json& confi
   } else if (text(config.at("assigner"), "type") == "global_end_of_stream") {
     options.trigger = window::end_of_stream_trigger();
   }
-  options.contents = contents_of(config);
   options.allowed_lateness = {number(config, "allowed_lateness", 0)};
   options.late_output = flag(config, "late_output");
   options.flink_restore = true;
@@ -209,7 +207,40 @@ Result<std::unique_ptr<ops::StreamWindowOperator>> make_window(const Json& confi
       return record.payload.empty() ? int64_t{0} : std::stoll(record.payload);
     };
   }
+  return options;
+}
+
+Status tell_pair(const Firing& firing, const Record& left, const Record& right) {
+  firing.emit(0, Json{firing.key(), left.value, right.value}.dump());
+  return {};
+}
+
+/// Contents of sessions have no order: theirs are sorted.
+ops::CoGroupFunction telling_groups(bool sorted) {
+  return [sorted](const Firing& firing, const std::vector<Record>& left, const std::vector<Record>& right) {
+    std::vector<int64_t> sides[2] = {values_of(left), values_of(right)};
+    for (auto& side : sides) {
+      if (sorted) std::sort(side.begin(), side.end());
+    }
+    firing.emit(0, Json{firing.key(), sides[0], sides[1]}.dump());
+    return Status();
+  };
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ops::StreamWindowOperator>> make_window(const Json& config, KeyGroupRange own) {
+  ops::StreamWindowOptions options = options_of(config, own);
+  options.contents = contents_of(config);
   return ops::StreamWindowOperator::make(std::move(options));
+}
+
+Result<std::unique_ptr<ops::StreamWindowOperator>> make_window_join(const Json& config, KeyGroupRange own) {
+  const bool sessions = text(config.at("assigner"), "type") == "session";
+  ops::CoGroupFunction function =
+      text(config, "kind") == "join" ? ops::each_pair(tell_pair) : telling_groups(sessions);
+  return ops::StreamWindowOperator::make(
+      ops::window_join_options(options_of(config, own), std::move(function), evictor_of(config)));
 }
 
 }  // namespace strand::conformance

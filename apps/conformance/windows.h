@@ -4,10 +4,13 @@
 #include <memory>
 
 #include "conformance/family.h"
-#include "ops/stream/window_operator.h"
+#include "ops/stream/window_join.h"
 
 namespace strand::conformance {
 
 Result<std::unique_ptr<ops::StreamWindowOperator>> make_window(const Json& config, KeyGroupRange own);
+
+/// Elements of the two inputs go through ops::of_side.
+Result<std::unique_ptr<ops::StreamWindowOperator>> make_window_join(const Json& config, KeyGroupRange own);
 
 }  // namespace strand::conformance

@@ -65,7 +65,8 @@ Status Chain::pass_on(size_t index, const ValveEvents& events) {
       SlotEmitter out(*this, index, false);
       STRAND_OK(slot.op->advance(out).at(slot.label));
       // The end of input is told by `end`, behind everything that max() has fired.
-      if (watermark->time != EventTime::max()) STRAND_OK(watermark_to_all(slot.outputs, watermark->time));
+      if (watermark->time == EventTime::max()) continue;
+      STRAND_OK(watermark_to_all(slot.outputs, watermark->time - slot.op->watermark_delay()));
     } else {
       STRAND_OK(status_to_all(slot.outputs, std::get<flow::StatusChange>(event).idle));
     }
