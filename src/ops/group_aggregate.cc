@@ -90,7 +90,7 @@ class GroupAggregate : public Operator {
             .hint("run the version of Strandline that wrote it, or a later one");
       }
       ByteReader in(part.bytes());
-      STRAND_OK(table_->decode(in, context_->key_groups, context_->max_parallelism));
+      STRAND_OK(table_->decode(in, context_->key_groups, context_->max_parallelism, table_->keeps_emitted()));
     }
     share_.set(state_bytes());
     return Status();

@@ -19,7 +19,8 @@ using flow::Emitter;
 using flow::OperatorContext;
 using obs::Entry;
 
-constexpr int32_t kStateVersion = 1;
+// Version 1 did not tell whether it holds the totals emitted early: it does where they are read.
+constexpr int32_t kStateVersion = 2;
 
 /// Rows of a batch with the hashes and bytes of their keys.
 struct Rows {
@@ -132,6 +133,7 @@ class WindowAggregate : public Operator {
 
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
     ByteWriter bytes;
+    bytes.put(static_cast<uint8_t>(options_.early_delay.has_value()));
     bytes.put(static_cast<uint64_t>(slices_->all().size()));
     for (const auto& [end, slice] : slices_->all()) {
       bytes.put(end);
@@ -145,12 +147,16 @@ class WindowAggregate : public Operator {
     for (const state::Section& part : parts) {
       if (part.ref.version > kStateVersion) return newer_state(part.ref, kStateVersion);
       ByteReader in(part.bytes());
+      uint8_t emitted_too = options_.early_delay ? 1 : 0;
+      if (part.ref.version > 1) {
+        STRAND_TRY(emitted_too, in.get<uint8_t>());
+      }
       STRAND_TRY(const uint64_t windows, in.get<uint64_t>());
       for (uint64_t i = 0; i < windows; ++i) {
         STRAND_TRY(const int64_t end, in.get<int64_t>());
         WindowSlices::Slice& slice =
             slices_->open(whole_windows_ ? assigner_.window_ending(end) : assigner_.slice_ending(end));
-        STRAND_OK(slice.table->decode(in, context_->key_groups, context_->max_parallelism));
+        STRAND_OK(slice.table->decode(in, context_->key_groups, context_->max_parallelism, emitted_too != 0));
       }
     }
     for (auto& [end, slice] : slices_->all()) {

@@ -210,6 +210,24 @@ TEST(EarlyFiring, ARestoreTellsExactlyWhatWasLastEmittedOfOpenWindows) {
               UnorderedElementsAre(minute("a", "12:03", "12:04", 2, 2), minute("c", "12:03", "12:04", 1, 1)));
 }
 
+TEST(EarlyFiring, MayBeAddedOrTakenAwayBetweenTwoRuns) {
+  WindowOptions options = per_minute();
+  OperatorHarness op([&options] { return make_window_aggregate(options); }, {0});
+  op.batch(click_batch({{"a", at("12:03")}}));
+  options = with_early();
+  op.restore(op.snapshot(), 1);
+  EXPECT_THAT(op.held(Port::kEarly), IsEmpty());
+  op.batch(click_batch({{"a", at("12:03")}}));
+  op.clock(WallTime{1000});
+  EXPECT_THAT(op.output(Port::kEarly), ElementsAre(minute("a", "12:03", "12:04", 2, 2)));
+
+  options = per_minute();
+  op.restore(op.snapshot(), 1);
+  op.batch(click_batch({{"a", at("12:03")}}));
+  op.watermark(at("12:04"));
+  EXPECT_THAT(op.output(), ElementsAre(minute("a", "12:03", "12:04", 3, 3)));
+}
+
 // T1 to T3: what one subtask had closed stays closed for its keys, and only for them.
 TEST(Floor, ARestoredJobJudgesEachKeyByTheSubtaskThatOwnedIt) {
   auto op = job(per_minute(), 2);

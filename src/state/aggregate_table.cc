@@ -101,8 +101,11 @@ void AggregateTable::encode(ByteWriter& out) const {
   });
 }
 
-Status AggregateTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism) {
+Status AggregateTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism,
+                              bool emitted_too) {
   std::vector<char> aside(payload_);  // a row of another group
+  const size_t bytes = layout_.accumulators->bytes();
+  std::vector<char> ignored(bytes);  // emitted totals that this table does not keep
   ByteArena aside_values(*pool_);
   STRAND_TRY(const int64_t rows, in.get<int64_t>());
   for (int64_t i = 0; i < rows; ++i) {
@@ -121,9 +124,13 @@ Status AggregateTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_
     }
     ByteArena& values = mine ? values_ : aside_values;
     STRAND_OK(layout_.accumulators->decode(in, row, values));
+    uint8_t emitted_flag = 0;
+    if (emitted_too) {
+      STRAND_TRY(emitted_flag, in.get<uint8_t>());
+      char* emitted_row = layout_.emitted ? row + bytes : ignored.data();
+      STRAND_OK(layout_.accumulators->decode(in, emitted_row, layout_.emitted ? values : aside_values));
+    }
     if (layout_.emitted) {
-      STRAND_TRY(const uint8_t emitted_flag, in.get<uint8_t>());
-      STRAND_OK(layout_.accumulators->decode(in, row + layout_.accumulators->bytes(), values));
       set_flags(row, emitted_flag);
       const bool changed = emitted_flag == 0 || !layout_.accumulators->equal(row, emitted(row));
       if (mine && changed) touch({&row, 1});

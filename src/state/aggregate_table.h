@@ -70,8 +70,9 @@ class AggregateTable {
 
   void encode(ByteWriter& out) const;
   /// Adds what `encode` wrote, without keys of other groups. Rows that differ from what was emitted are
-  /// touched.
-  Status decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism);
+  /// touched. `emitted_too`: the table that wrote it had layout.emitted; this one need not agree.
+  Status decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism, bool emitted_too);
+  bool keeps_emitted() const { return layout_.emitted; }
 
  private:
   static constexpr uint8_t kEmitted = 1;

@@ -100,12 +100,13 @@ class StateReader {
     const ops::Keys keys(node.inputs[0].node->schema(node.inputs[0].port), window.keys);
     const columnar::Schema& input = *node.inputs[0].node->schema(node.inputs[0].port);
     ByteReader in(section.bytes());
+    STRAND_TRY(const uint8_t emitted_too, in.get<uint8_t>());
     STRAND_TRY(const uint64_t windows, in.get<uint64_t>());
     for (uint64_t i = 0; i < windows; ++i) {
       STRAND_TRY(const int64_t end, in.get<int64_t>());
       state::PagePool pool;
-      state::AggregateTable table(pool, {accumulators, window.early_delay.has_value(), false});
-      STRAND_OK(table.decode(in, kAll, kMaxParallelism));
+      state::AggregateTable table(pool, {accumulators, false, false});
+      STRAND_OK(table.decode(in, kAll, kMaxParallelism, emitted_too != 0));
       const std::string start = format_utc_time(end - window.size.millis);
       const std::string bucket = is_minute ? " M" + start.substr(0, 5) : " H" + start.substr(0, 2);
       table.for_each([&](const char* row) {
@@ -126,7 +127,7 @@ class StateReader {
     state::PagePool pool;
     state::AggregateTable table(pool, {accumulators, true, group.retention.has_value()});
     ByteReader in(section.bytes());
-    STRAND_OK(table.decode(in, kAll, kMaxParallelism));
+    STRAND_OK(table.decode(in, kAll, kMaxParallelism, table.keeps_emitted()));
     table.for_each([&](const char* row) {
       std::string key = key_text(keys, *input, group.keys, state::KeyTable::key_of(row));
       const size_t day = key.find("2026-02-08 ");
