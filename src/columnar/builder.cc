@@ -11,8 +11,6 @@ namespace {
 constexpr int64_t kFirstRows = 16;
 constexpr int64_t kStringBytesMax = INT32_MAX;
 
-bool is_string(TypeKind kind) { return kind == TypeKind::kString || kind == TypeKind::kBytes; }
-bool is_list(TypeKind kind) { return kind == TypeKind::kArray || kind == TypeKind::kMap; }
 
 /// Puts `used` bytes of `buffer` into one of at least `size` bytes.
 void regrow(std::shared_ptr<Buffer>& buffer, size_t used, int64_t size) {

@@ -8,8 +8,6 @@ namespace strand::columnar {
 
 namespace {
 
-bool is_string(TypeKind kind) { return kind == TypeKind::kString || kind == TypeKind::kBytes; }
-bool is_list(TypeKind kind) { return kind == TypeKind::kArray || kind == TypeKind::kMap; }
 
 template <class T>
 BufferPtr gather_values(const Column& column, std::span<const uint32_t> rows) {

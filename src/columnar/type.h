@@ -32,6 +32,10 @@ enum class TypeKind : uint8_t {
   kMap,
   kRow,
 };
+/// Bytes of each value, found through offsets.
+constexpr bool is_string(TypeKind kind) { return kind == TypeKind::kString || kind == TypeKind::kBytes; }
+/// Values of a child column, found through offsets.
+constexpr bool is_list(TypeKind kind) { return kind == TypeKind::kArray || kind == TypeKind::kMap; }
 
 struct Type;
 struct Field {

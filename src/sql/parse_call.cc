@@ -82,12 +82,12 @@ Status Parser::call_tail(ast::Expr& call) {
 }
 
 Result<ast::ExprPtr> Parser::time_unit() {
-  static constexpr std::array kUnits = {"MILLENNIUM",  "CENTURY",    "DECADE", "YEAR",   "QUARTER",
+  static constexpr std::array kTimeUnits = {"MILLENNIUM",  "CENTURY",    "DECADE", "YEAR",   "QUARTER",
                                         "MONTH",       "WEEK",       "DAY",    "DOW",    "ISODOW",
                                         "DOY",         "HOUR",       "MINUTE", "SECOND", "MILLISECOND",
                                         "MICROSECOND", "NANOSECOND", "EPOCH"};
   const Place place = here();
-  for (const char* unit : kUnits) {
+  for (const char* unit : kTimeUnits) {
     if (take_word(unit)) return make_string(unit, place);
   }
   return expected("a unit such as MINUTE");

@@ -6,7 +6,7 @@
 namespace strand::state {
 
 namespace {
-constexpr size_t kGroup = 64;            // rows whose memory is fetched together
+constexpr size_t kPrefetch = 64;            // rows whose memory is fetched together
 constexpr size_t kAppendedAgainMax = 4;  // pages at once
 constexpr size_t kRowsPerCleaned = 512;  // rows after which a segment is cleaned, while that goes on
 constexpr size_t kDroppedMin = 64;       // ids of dropped pages that may wait
@@ -16,9 +16,9 @@ constexpr uint32_t hash_of(const IdKey& key) { return static_cast<uint32_t>(key.
 void IdTable::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh) {
   forget(judge.lowest);
   if (cleaning_) clean_some(batch.keys.size() / kRowsPerCleaned + 1);
-  std::array<IdKey, kGroup> keys;
-  for (size_t from = 0; from < batch.keys.size(); from += kGroup) {
-    const size_t n = std::min(kGroup, batch.keys.size() - from);
+  std::array<IdKey, kPrefetch> keys;
+  for (size_t from = 0; from < batch.keys.size(); from += kPrefetch) {
+    const size_t n = std::min(kPrefetch, batch.keys.size() - from);
     for (size_t i = 0; i < n; ++i) {
       keys[i] = make_id_key(batch.keys[from + i]);
       __builtin_prefetch(index_.home(hash_of(keys[i])), 1);

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kFirstSlots = 64;
 constexpr size_t kKeptSlots = size_t{1} << 20;         // slots kept after a clear
 constexpr size_t kPrefetchFrom = (size_t{128} << 10);  // bytes of slots from which memory is fetched ahead
-constexpr size_t kGroup = 32;
+constexpr size_t kProbes = 32;
 constexpr uint64_t kLengthMask = (uint64_t{1} << 56) - 1;
 
 uint64_t slot_of(uint64_t hash, uint32_t ref) { return (hash & 0xFFFFFFFF00000000ull) | (uint64_t{ref} + 1); }
@@ -30,8 +30,8 @@ KeyTable::KeyTable(PagePool& pool, size_t payload_bytes)
 
 void KeyTable::find_or_add(std::span<const uint64_t> hashes, std::span<const std::string_view> keys,
                            std::span<char*> payloads) {
-  for (size_t from = 0; from < keys.size(); from += kGroup) {
-    const size_t n = std::min(kGroup, keys.size() - from);
+  for (size_t from = 0; from < keys.size(); from += kProbes) {
+    const size_t n = std::min(kProbes, keys.size() - from);
     if (slots_.size() * sizeof(uint64_t) >= kPrefetchFrom) {
       for (size_t i = from; i < from + n; ++i) __builtin_prefetch(&slots_[hashes[i] & mask_]);
       for (size_t i = from; i < from + n; ++i) {
