@@ -130,7 +130,7 @@ class SqlReplay : public AssignerReplay {
 };
 
 template <class R>
-Family replayed_by(const Json& config) {
+Family assigned_by(const Json& config) {
   Family family;
   family.replay = std::make_unique<R>(config);
   return family;
@@ -139,8 +139,8 @@ Family replayed_by(const Json& config) {
 }  // namespace
 
 std::optional<Family> make_assigner_family(const std::string& family, const Json& config) {
-  if (family == "timestamps_operator") return replayed_by<StreamReplay>(config);
-  if (family == "sql_watermark") return replayed_by<SqlReplay>(config);
+  if (family == "timestamps_operator") return assigned_by<StreamReplay>(config);
+  if (family == "sql_watermark") return assigned_by<SqlReplay>(config);
   return std::nullopt;
 }
 

@@ -11,7 +11,6 @@ namespace {
 constexpr int64_t kFirstRows = 16;
 constexpr int64_t kStringBytesMax = INT32_MAX;
 
-
 /// Puts `used` bytes of `buffer` into one of at least `size` bytes.
 void regrow(std::shared_ptr<Buffer>& buffer, size_t used, int64_t size) {
   auto bigger = Buffer::allocate(static_cast<size_t>(size));

@@ -8,7 +8,6 @@ namespace strand::columnar {
 
 namespace {
 
-
 template <class T>
 BufferPtr gather_values(const Column& column, std::span<const uint32_t> rows) {
   auto buffer = Buffer::allocate(rows.size() * sizeof(T));

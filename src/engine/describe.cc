@@ -11,20 +11,15 @@ namespace {
 
 constexpr size_t kLabelWidth = 13;
 
-std::string option(const plan::TableSpec& table, const std::string& key, const std::string& fallback = "") {
-  const auto found = table.options.find(key);
-  return found == table.options.end() ? fallback : found->second;
-}
-
 void add_if(obs::Event& event, const std::string& key, const std::string& value) {
   if (!value.empty()) event.with(key, value);
 }
 
 obs::Event describe(const plan::Scan& scan, WallTime now) {
   obs::Event event{obs::Level::kInfo, 0, "source", now, {}};
-  event.with("table", scan.table.name).with("connector", option(scan.table, "connector"));
-  add_if(event, "path", option(scan.table, "path"));
-  add_if(event, "format", option(scan.table, "format"));
+  event.with("table", scan.table.name).with("connector", scan.table.option("connector"));
+  add_if(event, "path", scan.table.option("path"));
+  add_if(event, "format", scan.table.option("format"));
   if (!scan.watermark) return std::move(event.with("event_time", "none"));
   if (scan.watermark->trail) event.with("bound", format_duration(*scan.watermark->trail));
   event.with("idle_after",
@@ -52,9 +47,9 @@ std::string writer_text(const plan::SinkWrite& write) {
 obs::Event describe(const Written& written, WallTime now) {
   const plan::TableSpec& table = written.first->table;
   obs::Event event{obs::Level::kInfo, 0, "sink", now, {}};
-  event.with("table", table.name).with("connector", option(table, "connector"));
-  add_if(event, "path", option(table, "path"));
-  add_if(event, "mode", option(table, "sink.mode"));
+  event.with("table", table.name).with("connector", table.option("connector"));
+  add_if(event, "path", table.option("path"));
+  add_if(event, "mode", table.option("sink.mode"));
   std::string writers;
   for (const std::string& writer : written.writers) writers += (writers.empty() ? "" : ", ") + writer;
   event.with("writers", writers);

@@ -12,12 +12,7 @@ namespace strand::engine {
 
 namespace {
 
-std::string option(const plan::TableSpec& table, const std::string& key, const std::string& fallback = "") {
-  const auto found = table.options.find(key);
-  return found == table.options.end() ? fallback : found->second;
-}
-
-bool is_sqlite(const plan::TableSpec& table) { return option(table, "connector") == "sqlite"; }
+bool is_sqlite(const plan::TableSpec& table) { return table.option("connector") == "sqlite"; }
 
 std::string cell_text(const Cell& cell) { return cell ? *cell : "NULL"; }
 

@@ -23,11 +23,6 @@ bool is_key(const plan::TableSpec& table, const std::string& column) {
   return std::find(table.primary_key.begin(), table.primary_key.end(), column) != table.primary_key.end();
 }
 
-std::string option(const plan::TableSpec& table, const std::string& key, const std::string& fallback) {
-  const auto found = table.options.find(key);
-  return found == table.options.end() ? fallback : found->second;
-}
-
 void pair_late_columns(ComparedTable& table) {
   std::vector<std::string> late;
   for (const std::string& column : table.columns) {
@@ -182,13 +177,13 @@ std::vector<ComparedTable> compared_tables(const plan::Plan& plan) {
   std::vector<ComparedTable> out;
   for (const plan::NodePtr& sink : plan.sinks) {
     const auto* write = std::get_if<plan::SinkWrite>(&sink->detail);
-    if (write == nullptr || option(write->table, "connector", "") != "sqlite") continue;
+    if (write == nullptr || write->table.option("connector") != "sqlite") continue;
     auto at = std::find_if(out.begin(), out.end(),
                            [&](const ComparedTable& table) { return table.name == write->table.name; });
     if (at == out.end()) {
       out.push_back({write->table.name,
-                     option(write->table, "path", ""),
-                     option(write->table, "table-name", write->table.name),
+                     write->table.option("path"),
+                     write->table.option("table-name", write->table.name),
                      write->table.primary_key,
                      {},
                      {},

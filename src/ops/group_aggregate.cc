@@ -17,7 +17,7 @@ using flow::OperatorContext;
 using obs::Entry;
 using state::Accumulators;
 
-constexpr int32_t kStateVersion = 1;
+constexpr int32_t kGroupAggregateVersion = 1;
 constexpr int64_t kPurgeFrom = 4096;  // keys from which expired ones are looked for
 
 class GroupAggregate : public Operator {
@@ -78,14 +78,14 @@ class GroupAggregate : public Operator {
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
     ByteWriter bytes;
     table_->encode(bytes);
-    out.add("groups", kStateVersion, bytes.take());
+    out.add("groups", kGroupAggregateVersion, bytes.take());
     return Status();
   }
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kStateVersion) {
+      if (part.ref.version > kGroupAggregateVersion) {
         return Status(ErrorCode::kNewerFormat,
-                      part.ref.file + ": expected version " + std::to_string(kStateVersion) +
+                      part.ref.file + ": expected version " + std::to_string(kGroupAggregateVersion) +
                           " of section '" + part.ref.name + "', found " + std::to_string(part.ref.version))
             .hint("run the version of Strandline that wrote it, or a later one");
       }

@@ -20,7 +20,7 @@ using flow::OperatorContext;
 using obs::Entry;
 using state::IntervalTable;
 
-constexpr int32_t kStateVersion = 1;
+constexpr int32_t kIntervalJoinVersion = 1;
 constexpr const char* kSections[] = {"left", "right"};
 constexpr size_t kPrefetchRows = 16;
 
@@ -126,14 +126,14 @@ class IntervalJoin : public Operator {
         writer.put(static_cast<uint8_t>(row.matched));
         writer.row(table_.batch_of(ref), row.row);
       });
-      out.add(kSections[side], kStateVersion, writer.take());
+      out.add(kSections[side], kIntervalJoinVersion, writer.take());
     }
     return Status();
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kStateVersion) return newer_state(part.ref, kStateVersion);
+      if (part.ref.version > kIntervalJoinVersion) return newer_state(part.ref, kIntervalJoinVersion);
       STRAND_OK(restore_side(part.ref.name == kSections[0] ? 0 : 1, part.bytes()));
     }
     update_books();

@@ -18,7 +18,7 @@ using flow::OperatorContext;
 using obs::Entry;
 using state::SessionTable;
 
-constexpr int32_t kStateVersion = 1;
+constexpr int32_t kSessionAggregateVersion = 1;
 
 class SessionAggregate : public Operator {
  public:
@@ -77,13 +77,13 @@ class SessionAggregate : public Operator {
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
     ByteWriter bytes;
     sessions_->encode(bytes);
-    out.add("sessions", kStateVersion, bytes.take());
+    out.add("sessions", kSessionAggregateVersion, bytes.take());
     return Status();
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kStateVersion) return newer_state(part.ref, kStateVersion);
+      if (part.ref.version > kSessionAggregateVersion) return newer_state(part.ref, kSessionAggregateVersion);
       ByteReader in(part.bytes());
       STRAND_OK(sessions_->decode(in, context_->key_groups, context_->max_parallelism));
     }

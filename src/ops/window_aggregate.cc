@@ -20,7 +20,7 @@ using flow::OperatorContext;
 using obs::Entry;
 
 // Version 1 did not tell whether it holds the totals emitted early: it does where they are read.
-constexpr int32_t kStateVersion = 2;
+constexpr int32_t kWindowAggregateVersion = 2;
 
 /// Rows of a batch with the hashes and bytes of their keys.
 struct Rows {
@@ -139,13 +139,13 @@ class WindowAggregate : public Operator {
       bytes.put(end);
       slice.table->encode(bytes);
     }
-    out.add("windows", kStateVersion, bytes.take());
+    out.add("windows", kWindowAggregateVersion, bytes.take());
     return Status();
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kStateVersion) return newer_state(part.ref, kStateVersion);
+      if (part.ref.version > kWindowAggregateVersion) return newer_state(part.ref, kWindowAggregateVersion);
       ByteReader in(part.bytes());
       uint8_t emitted_too = options_.early_delay ? 1 : 0;
       if (part.ref.version > 1) {

@@ -33,6 +33,11 @@ struct TableSpec {
   std::map<std::string, std::string> options;
   std::vector<std::string> primary_key;
   std::string where;  // file:line:column of its CREATE TABLE
+
+  std::string option(const std::string& key, const std::string& otherwise = "") const {
+    const auto found = options.find(key);
+    return found == options.end() ? otherwise : found->second;
+  }
 };
 
 /// How rows of an edge are spread over the subtasks of the node that reads them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/overload.h"
 #include "base/text.h"
 
 namespace strand::runtime {
@@ -10,13 +11,6 @@ using checkpoint::SnapshotKind;
 
 namespace {
 constexpr uint64_t kMasterLane = ~uint64_t{0};
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 }  // namespace
 
 JobAttempt::JobAttempt(const plan::Plan& plan, const connect::Registry& registry, const JobOptions& options,

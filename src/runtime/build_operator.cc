@@ -1,5 +1,6 @@
 #include "runtime/build_operator.h"
 
+#include "base/overload.h"
 #include "ops/operators.h"
 
 namespace strand::runtime {
@@ -7,13 +8,6 @@ namespace strand::runtime {
 namespace {
 
 using OperatorPtr = std::unique_ptr<flow::Operator>;
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 
 columnar::SchemaPtr input_schema(const plan::Node& node) {
   return node.inputs[0].node->schema(node.inputs[0].port);

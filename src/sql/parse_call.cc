@@ -83,9 +83,9 @@ Status Parser::call_tail(ast::Expr& call) {
 
 Result<ast::ExprPtr> Parser::time_unit() {
   static constexpr std::array kTimeUnits = {"MILLENNIUM",  "CENTURY",    "DECADE", "YEAR",   "QUARTER",
-                                        "MONTH",       "WEEK",       "DAY",    "DOW",    "ISODOW",
-                                        "DOY",         "HOUR",       "MINUTE", "SECOND", "MILLISECOND",
-                                        "MICROSECOND", "NANOSECOND", "EPOCH"};
+                                            "MONTH",       "WEEK",       "DAY",    "DOW",    "ISODOW",
+                                            "DOY",         "HOUR",       "MINUTE", "SECOND", "MILLISECOND",
+                                            "MICROSECOND", "NANOSECOND", "EPOCH"};
   const Place place = here();
   for (const char* unit : kTimeUnits) {
     if (take_word(unit)) return make_string(unit, place);

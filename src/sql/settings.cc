@@ -125,7 +125,8 @@ bool is_memory(std::string_view text) {
   std::string_view unit = text.substr(digits);
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
   static constexpr std::array kByteUnits = {"", "b", "kb", "k", "mb", "m", "gb", "g", "tb", "t", "bytes"};
-  return digits > 0 && digits < 19 && std::find(kByteUnits.begin(), kByteUnits.end(), unit) != kByteUnits.end();
+  return digits > 0 && digits < 19 &&
+         std::find(kByteUnits.begin(), kByteUnits.end(), unit) != kByteUnits.end();
 }
 
 Status check_value(const SettingSpec& spec, const std::string& key, const std::string& value) {

@@ -14,7 +14,7 @@ constexpr const char* kCheckpoints = "/state/checkpoints";
 constexpr const char* kSavepoints = "/state/savepoints";
 constexpr const char* kMinutes = "per_minute";
 constexpr Duration kStep{100};
-constexpr int64_t kTaskLanes = 1'000;  // lanes below are those of tasks: snapshots
+constexpr int64_t kFirstWorkerLane = 1'000;  // lanes below are those of tasks: snapshots
 
 class CollectEvents final : public obs::EventSink {
  public:
@@ -59,7 +59,7 @@ class StoryDriver {
     registry_.add("storystore", story_store(&store_, branch.rules, &run_.writes_));
     registry_.add("storylog", story_log(&run_.exceptions_));
     world_.executor.set_delay([this](uint64_t lane) {
-      if (lane >= kTaskLanes) return Duration{0};
+      if (lane >= kFirstWorkerLane) return Duration{0};
       return slow(lane) ? kSlowSink
                         : std::prev(branch_.snapshot_takes.upper_bound(world_.clock.now()))->second;
     });
