@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/floor_div.h"
 #include "columnar/batch.h"
 
 namespace strand::columnar {
@@ -21,8 +22,6 @@ void print_padded(uint64_t value, int width, std::string& out) {
   for (int i = n; i < width; ++i) out.push_back('0');
   while (n > 0) out.push_back(digits[--n]);
 }
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 struct Civil {
   int64_t year;

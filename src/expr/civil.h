@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/floor_div.h"
+
 namespace strand::expr {
 
 constexpr int64_t kMillisPerSecond = 1'000;
 constexpr int64_t kMillisPerMinute = 60'000;
 constexpr int64_t kMillisPerHour = 3'600'000;
 constexpr int64_t kMillisPerDay = 86'400'000;
-
-constexpr int64_t floor_div(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return q - ((a % b != 0) && ((a < 0) != (b < 0)));
-}
-constexpr int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
 struct Civil {
   int64_t year;

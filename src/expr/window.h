@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/floor_div.h"
 #include "base/ids.h"
 #include "base/status.h"
 
@@ -21,6 +22,8 @@ struct WindowShape {
 
   /// The part of time that windows share or do not share as a whole: rows are summed up by slices, once each.
   Duration slice() const;
+  /// The highest whole multiple of `unit`, shifted by the offset, that is not above `time`.
+  int64_t floor_to(int64_t time, int64_t unit) const { return time - floor_mod(time - offset.millis, unit); }
 };
 
 /// HOP: size over slice; CUMULATE: size over step.

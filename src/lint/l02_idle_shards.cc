@@ -6,10 +6,10 @@ namespace {
 
 /// Whether the source ends by itself: then its shards end, and hold nothing.
 bool is_bounded(const plan::TableSpec& table) {
-  const std::string connector = option(table, "connector");
-  if (connector == "filesystem") return option(table, "source.monitor-interval").empty();
-  if (connector == "datagen") return !option(table, "number-of-rows").empty();
-  return !option(table, "scan.bounded.mode").empty();
+  const std::string connector = table.option("connector");
+  if (connector == "filesystem") return table.option("source.monitor-interval").empty();
+  if (connector == "datagen") return !table.option("number-of-rows").empty();
+  return !table.option("scan.bounded.mode").empty();
 }
 
 bool waits_for_time(const plan::Node& node) {

@@ -10,9 +10,9 @@ namespace {
 /// Stores that show each write at once, unless they are asked to write in transactions.
 bool shows_at_once(const plan::TableSpec& table) {
   static constexpr std::array kStores = {"sqlite", "jdbc", "dynamodb", "redis"};
-  const std::string connector = option(table, "connector");
+  const std::string connector = table.option("connector");
   if (std::find(kStores.begin(), kStores.end(), connector) == kStores.end()) return false;
-  return option(table, "sink.mode") != "transaction";
+  return table.option("sink.mode") != "transaction";
 }
 
 bool is_updated(const plan::Input& origin) {

@@ -11,7 +11,7 @@ std::string place_of(const plan::TableSpec& table) {
   std::string place;
   for (const char* key :
        {"connector", "path", "url", "table-name", "topic", "properties.bootstrap.servers", "aws.region"}) {
-    place += option(table, key) + "\n";
+    place += table.option(key) + "\n";
   }
   return place;
 }

@@ -91,13 +91,8 @@ bool is_read(const plan::Plan& plan, const plan::Node& node, Port port) {
   return false;
 }
 
-std::string option(const plan::TableSpec& table, const std::string& key) {
-  const auto found = table.options.find(key);
-  return found == table.options.end() ? "" : found->second;
-}
-
 bool is_for_eyes(const plan::TableSpec& table) {
-  const std::string connector = option(table, "connector");
+  const std::string connector = table.option("connector");
   return connector == "print" || connector == "blackhole";
 }
 

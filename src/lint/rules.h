@@ -31,8 +31,6 @@ std::vector<plan::Input> origins(const plan::Input& input);
 /// Whether any node reads this port.
 bool is_read(const plan::Plan& plan, const plan::Node& node, Port port);
 
-/// The option, or an empty text.
-std::string option(const plan::TableSpec& table, const std::string& key);
 /// Rows that are shown and forgotten.
 bool is_for_eyes(const plan::TableSpec& table);
 /// A duration setting in milliseconds; 0 if it is not set.

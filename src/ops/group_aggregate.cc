@@ -83,12 +83,7 @@ class GroupAggregate : public Operator {
   }
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kGroupAggregateVersion) {
-        return Status(ErrorCode::kNewerFormat,
-                      part.ref.file + ": expected version " + std::to_string(kGroupAggregateVersion) +
-                          " of section '" + part.ref.name + "', found " + std::to_string(part.ref.version))
-            .hint("run the version of Strandline that wrote it, or a later one");
-      }
+      STRAND_OK(state::check_version(part.ref, kGroupAggregateVersion));
       ByteReader in(part.bytes());
       STRAND_OK(table_->decode(in, context_->key_groups, context_->max_parallelism, table_->keeps_emitted()));
     }

@@ -7,7 +7,6 @@
 #include "ops/keys.h"
 #include "ops/rows.h"
 #include "ops/stored_rows.h"
-#include "ops/window_accumulators.h"
 #include "state/interval_table.h"
 
 namespace strand::ops {
@@ -121,7 +120,6 @@ class IntervalJoin : public Operator {
       StoredRowsWriter writer(options_.sides[side].schema);
       table_.for_each(side, [&](IntervalTable::Ref ref) {
         const IntervalTable::Row& row = table_.row(ref);
-        writer.put(row.time);
         writer.put(table_.key(row.key_id).sides[side].timer);
         writer.put(static_cast<uint8_t>(row.matched));
         writer.row(table_.batch_of(ref), row.row);
@@ -133,7 +131,7 @@ class IntervalJoin : public Operator {
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kIntervalJoinVersion) return newer_state(part.ref, kIntervalJoinVersion);
+      STRAND_OK(state::check_version(part.ref, kIntervalJoinVersion));
       STRAND_OK(restore_side(part.ref.name == kSections[0] ? 0 : 1, part.bytes()));
     }
     update_books();
@@ -345,8 +343,6 @@ class IntervalJoin : public Operator {
       std::vector<int64_t> timers;
       std::vector<bool> matched;
       const auto head = [&](ByteReader& in) -> Status {
-        STRAND_TRY(const int64_t time, in.get<int64_t>());
-        static_cast<void>(time);  // the row has it too
         STRAND_TRY(const int64_t timer, in.get<int64_t>());
         STRAND_TRY(const uint8_t was_matched, in.get<uint8_t>());
         timers.push_back(timer);

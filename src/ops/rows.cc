@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "base/floor_div.h"
+
 namespace strand::ops {
 
 using columnar::Batch;
@@ -25,7 +27,7 @@ Result<std::span<const int64_t>> Times::read(const Batch& batch, size_t index, s
   const int64_t units = columnar::timestamp_units(column.type()->precision) / 1000;
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t value = values[rows[i]];
-    millis_[i] = units == 1 ? value : value / units - (value % units < 0 ? 1 : 0);
+    millis_[i] = units == 1 ? value : floor_div(value, units);
   }
   if (!column.has_nulls()) return std::span<const int64_t>(millis_);
   for (size_t i = 0; i < rows.size(); ++i) {

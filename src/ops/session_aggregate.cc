@@ -83,7 +83,7 @@ class SessionAggregate : public Operator {
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kSessionAggregateVersion) return newer_state(part.ref, kSessionAggregateVersion);
+      STRAND_OK(state::check_version(part.ref, kSessionAggregateVersion));
       ByteReader in(part.bytes());
       STRAND_OK(sessions_->decode(in, context_->key_groups, context_->max_parallelism));
     }

@@ -42,11 +42,4 @@ void append_window_row(const WindowBounds& window, const char* row, const char* 
   }
 }
 
-Status newer_state(const state::SectionRef& ref, int32_t known) {
-  return Status(ErrorCode::kNewerFormat, ref.file + ": expected version " + std::to_string(known) +
-                                             " of section '" + ref.name + "', found " +
-                                             std::to_string(ref.version))
-      .hint("run the version of Strandline that wrote it, or a later one");
-}
-
 }  // namespace strand::ops

@@ -7,7 +7,6 @@
 #include "ops/operators.h"
 #include "ops/window_assigner.h"
 #include "state/accumulators.h"
-#include "state/snapshot.h"
 
 namespace strand::ops {
 
@@ -28,8 +27,5 @@ struct WindowAccumulators {
 void append_window_row(const WindowBounds& window, const char* row, const char* accumulators,
                        const Keys& keys, size_t key_columns, const state::Accumulators& aggregates,
                        columnar::BatchBuilder& out);
-
-/// The error for state of a later version of the operator.
-Status newer_state(const state::SectionRef& ref, int32_t known);
 
 }  // namespace strand::ops

@@ -145,7 +145,7 @@ class WindowAggregate : public Operator {
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
-      if (part.ref.version > kWindowAggregateVersion) return newer_state(part.ref, kWindowAggregateVersion);
+      STRAND_OK(state::check_version(part.ref, kWindowAggregateVersion));
       ByteReader in(part.bytes());
       uint8_t emitted_too = options_.early_delay ? 1 : 0;
       if (part.ref.version > 1) {

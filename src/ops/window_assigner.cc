@@ -21,15 +21,15 @@ WindowBounds WindowAssigner::first_window(const WindowBounds& slice, int64_t aft
   const int64_t size = shape_.size.millis;
   if (shape_.kind == WindowKind::kTumble) return slice;
   const int64_t end = after == kNoEnd ? slice.end : std::max(slice.end, after + 1);
-  if (cumulates()) return bounds(period_of(slice.end), floor_to(end - 1, slice_) + slice_);
+  if (cumulates()) return bounds(period_of(slice.end), shape_.floor_to(end - 1, slice_) + slice_);
   const int64_t step = shape_.step.millis;
-  const int64_t start = floor_to(end - size - 1, step) + step;
+  const int64_t start = shape_.floor_to(end - size - 1, step) + step;
   return bounds(start, start + size);
 }
 
 WindowBounds WindowAssigner::last_window(const WindowBounds& slice) const {
   if (shape_.kind == WindowKind::kTumble) return slice;
-  const int64_t start = cumulates() ? period_of(slice.end) : floor_to(slice.start, shape_.step.millis);
+  const int64_t start = cumulates() ? period_of(slice.end) : shape_.floor_to(slice.start, shape_.step.millis);
   return bounds(start, start + shape_.size.millis);
 }
 

@@ -33,7 +33,7 @@ class WindowAssigner {
     return {start, end, EventTime{(zone_.is_utc() ? end : zone_.utc_of(end)) - 1}};
   }
   WindowBounds slice_of(int64_t millis) const {
-    return slice_ending(floor_to(zone_.local_of(millis), slice_) + slice_);
+    return slice_ending(shape_.floor_to(zone_.local_of(millis), slice_) + slice_);
   }
   WindowBounds slice_ending(int64_t end) const { return bounds(end - slice_, end); }
 
@@ -53,14 +53,8 @@ class WindowAssigner {
  private:
   WindowAssigner(expr::Zone zone, expr::WindowShape shape)
       : zone_(std::move(zone)), shape_(shape), slice_(shape.slice().millis) {}
-  /// The highest whole multiple of `unit`, shifted by the offset, that is not above `local`.
-  int64_t floor_to(int64_t local, int64_t unit) const {
-    int64_t into = (local - shape_.offset.millis) % unit;
-    if (into < 0) into += unit;
-    return local - into;
-  }
   /// Where the cumulating windows of the slice or window with this end begin.
-  int64_t period_of(int64_t end) const { return floor_to(end - 1, shape_.size.millis); }
+  int64_t period_of(int64_t end) const { return shape_.floor_to(end - 1, shape_.size.millis); }
 
   expr::Zone zone_;
   expr::WindowShape shape_;

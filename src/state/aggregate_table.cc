@@ -7,9 +7,7 @@
 
 namespace strand::state {
 
-namespace {
-constexpr uint32_t kNullLength = 0xFFFFFFFF;
-}  // namespace
+namespace {}  // namespace
 
 AggregateTable::AggregateTable(PagePool& pool, AggregateLayout layout)
     : pool_(&pool),
@@ -88,10 +86,7 @@ void AggregateTable::copy_row(const char* from, char* to) {
 void AggregateTable::encode(ByteWriter& out) const {
   out.put(size());
   keys_.for_each([&](const char* row) {
-    out.put(KeyTable::hash_of(row));
-    const std::string_view key = KeyTable::key_of(row);
-    out.put(key.data() == nullptr ? kNullLength : static_cast<uint32_t>(key.size()));
-    out.put_raw(key.data(), key.size());
+    KeyTable::encode_key(row, out);
     layout_.accumulators->encode(row, out);
     if (layout_.emitted) {
       out.put(static_cast<uint8_t>(flags(row) & kEmitted));
@@ -109,16 +104,11 @@ Status AggregateTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_
   ByteArena aside_values(*pool_);
   STRAND_TRY(const int64_t rows, in.get<int64_t>());
   for (int64_t i = 0; i < rows; ++i) {
-    STRAND_TRY(const uint64_t hash, in.get<uint64_t>());
-    STRAND_TRY(const uint32_t length, in.get<uint32_t>());
-    std::string_view key;
-    if (length != kNullLength) {
-      STRAND_TRY(key, in.get_raw(length));
-    }
-    const bool mine = groups.contains(columnar::key_group(hash, max_parallelism));
+    STRAND_TRY(const KeyTable::StoredKey stored, KeyTable::decode_key(in));
+    const bool mine = groups.contains(columnar::key_group(stored.hash, max_parallelism));
     char* row = aside.data();
     if (mine) {
-      keys_.find_or_add({&hash, 1}, {&key, 1}, {&row, 1});
+      keys_.find_or_add({&stored.hash, 1}, {&stored.key, 1}, {&row, 1});
     } else {
       std::memset(row, 0, payload_);
     }

@@ -14,13 +14,6 @@ constexpr size_t kRestoreGroup = 64;
 const std::string kNew = "ids";
 const std::string kMerged = "ids-merged";
 
-Status of_other_form(const SectionRef& ref) {
-  return Status(ErrorCode::kNewerFormat, ref.file + ": expected version " +
-                                             std::to_string(kIdSectionVersion) + " of section '" + ref.name +
-                                             "', found " + std::to_string(ref.version))
-      .hint("run the version of Strandline that wrote it, or a later one");
-}
-
 /// Puts keys back in groups.
 class Restorer {
  public:
@@ -52,7 +45,7 @@ void IdStore::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8
 Status IdStore::restore(const std::vector<Section>& sections, EventTime lowest) {
   Restorer restorer(table_);
   for (const Section& section : sections) {
-    if (section.ref.version > kIdSectionVersion) return of_other_form(section.ref);
+    STRAND_OK(check_version(section.ref, kIdSectionVersion));
     const auto known = std::ranges::find_if(durable_, [&](const Durable& d) {
       return d.ref.file == section.ref.file && d.ref.offset == section.ref.offset;
     });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/floor_div.h"
+
 namespace strand::state {
 
 namespace {
@@ -98,7 +100,7 @@ void IntervalTable::release_if_empty(KeyId id) {
 }
 
 uint32_t IntervalTable::slice_of(size_t side, int64_t time) {
-  const int64_t index = time / width_ - (time % width_ < 0 ? 1 : 0);
+  const int64_t index = floor_div(time, width_);
   const auto [it, fresh] = by_time_[side].try_emplace(index, 0);
   if (!fresh) return it->second;
   if (free_slices_.empty()) {

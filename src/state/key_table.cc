@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kFirstSlots = 64;
 constexpr size_t kKeptSlots = size_t{1} << 20;         // slots kept after a clear
 constexpr size_t kPrefetchFrom = (size_t{128} << 10);  // bytes of slots from which memory is fetched ahead
+constexpr uint32_t kNullLength = 0xFFFFFFFF;
 constexpr size_t kProbes = 32;
 constexpr uint64_t kLengthMask = (uint64_t{1} << 56) - 1;
 
@@ -141,6 +142,23 @@ std::string_view KeyTable::key_of(const char* payload) {
   if (mark == 0xFE) return {};
   if (mark == 0xFF) return {reinterpret_cast<const char*>(head.a), head.b & kLengthMask};
   return {payload - kKeyBytes + 8, mark};
+}
+
+void KeyTable::encode_key(const char* payload, ByteWriter& out) {
+  out.put(hash_of(payload));
+  const std::string_view key = key_of(payload);
+  out.put(key.data() == nullptr ? kNullLength : static_cast<uint32_t>(key.size()));
+  out.put_raw(key.data(), key.size());
+}
+
+Result<KeyTable::StoredKey> KeyTable::decode_key(ByteReader& in) {
+  StoredKey stored{};
+  STRAND_TRY(stored.hash, in.get<uint64_t>());
+  STRAND_TRY(const uint32_t length, in.get<uint32_t>());
+  if (length != kNullLength) {
+    STRAND_TRY(stored.key, in.get_raw(length));
+  }
+  return stored;
 }
 
 }  // namespace strand::state

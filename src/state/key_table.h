@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/status.h"
 #include "state/byte_arena.h"
 #include "state/page_pool.h"
 
@@ -42,6 +44,14 @@ class KeyTable {
   static uint64_t hash_of(const char* payload);
   /// Valid while the row lives.
   static std::string_view key_of(const char* payload);
+
+  /// Hash and key as snapshots have them. `decode_key` gives a view of what is read.
+  struct StoredKey {
+    uint64_t hash;
+    std::string_view key;
+  };
+  static void encode_key(const char* payload, ByteWriter& out);
+  static Result<StoredKey> decode_key(ByteReader& in);
 
   /// Calls f(payload) in the order in which the keys came.
   template <class F>

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/floor_div.h"
 #include "columnar/batch.h"
 
 namespace strand::state {
 
 namespace {
 
-constexpr uint32_t kNullLength = 0xFFFFFFFF;
 constexpr int64_t kBucketsInGap = 256;
 constexpr size_t kTimersAhead = 16;      // whose rows are fetched
 constexpr uint32_t kNoTimer = 1u << 31;  // is no low bits of a time
@@ -23,10 +23,6 @@ void fetch(const char* row) {
 
 /// Enough to tell a timer from those that it has replaced: one taken for it by chance closes nothing.
 uint32_t low_bits(int64_t time) { return static_cast<uint32_t>(time) & (kNoTimer - 1); }
-
-int64_t bucket_of(int64_t time, int64_t width) {
-  return time >= 0 ? time / width : -((-(time + 1)) / width) - 1;
-}
 
 }  // namespace
 
@@ -151,7 +147,7 @@ void SessionTable::set_timer(char* row) {
   while (oldest->older != nullptr) oldest = oldest->older;
   const int64_t time = last_instant_(oldest->end).millis;
   newest(row)->timer = low_bits(time);
-  const int64_t bucket = bucket_of(time, bucket_);
+  const int64_t bucket = floor_div(time, bucket_);
   Found& there = found(bucket);
   if (there.timers == nullptr || there.bucket != bucket) there = {bucket, &timers_[bucket]};
   there.timers->push_back({time, row});
@@ -159,10 +155,10 @@ void SessionTable::set_timer(char* row) {
 
 void SessionTable::take_reached(int64_t watermark) {
   reached_.clear();
-  while (!timers_.empty() && timers_.begin()->first <= bucket_of(watermark, bucket_)) {
+  while (!timers_.empty() && timers_.begin()->first <= floor_div(watermark, bucket_)) {
     std::vector<Timer>& bucket = timers_.begin()->second;
     // Only the last one has timers that are not reached.
-    const bool whole = timers_.begin()->first < bucket_of(watermark, bucket_);
+    const bool whole = timers_.begin()->first < floor_div(watermark, bucket_);
     size_t kept = 0;
     for (size_t i = 0; i < bucket.size(); ++i) {
       if (i + kTimersAhead < bucket.size()) fetch(bucket[i + kTimersAhead].row);
@@ -231,10 +227,7 @@ void SessionTable::sweep() {
 void SessionTable::encode(ByteWriter& out) const {
   out.put(sessions_);
   for_each([&](const char* row, const Session& session) {
-    out.put(KeyTable::hash_of(row));
-    const std::string_view key = KeyTable::key_of(row);
-    out.put(key.data() == nullptr ? kNullLength : static_cast<uint32_t>(key.size()));
-    out.put_raw(key.data(), key.size());
+    KeyTable::encode_key(row, out);
     out.put(session.start);
     out.put(session.end);
     accumulators_->encode(session.accumulators(), out);
@@ -246,17 +239,12 @@ Status SessionTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_pa
   ByteArena aside_values(pool_);
   STRAND_TRY(const int64_t sessions, in.get<int64_t>());
   for (int64_t i = 0; i < sessions; ++i) {
-    STRAND_TRY(const uint64_t hash, in.get<uint64_t>());
-    STRAND_TRY(const uint32_t length, in.get<uint32_t>());
-    std::string_view key;
-    if (length != kNullLength) {
-      STRAND_TRY(key, in.get_raw(length));
-    }
+    STRAND_TRY(const KeyTable::StoredKey stored, KeyTable::decode_key(in));
     STRAND_TRY(const int64_t start, in.get<int64_t>());
     STRAND_TRY(const int64_t end, in.get<int64_t>());
-    if (groups.contains(columnar::key_group(hash, max_parallelism))) {
+    if (groups.contains(columnar::key_group(stored.hash, max_parallelism))) {
       char* row = nullptr;
-      keys_.find_or_add({&hash, 1}, {&key, 1}, {&row, 1});
+      keys_.find_or_add({&stored.hash, 1}, {&stored.key, 1}, {&row, 1});
       STRAND_OK(accumulators_->decode(in, insert(row, start, end)->accumulators(), values_));
     } else {
       std::ranges::fill(aside, '\0');

@@ -80,6 +80,14 @@ void seal(SectionRef& ref, const SectionBytes& bytes) {
 
 }  // namespace
 
+Status check_version(const SectionRef& ref, int32_t known) {
+  if (ref.version <= known) return Status();
+  return Status(ErrorCode::kNewerFormat, ref.file + ": expected version " + std::to_string(known) +
+                                             " of section '" + ref.name + "', found " +
+                                             std::to_string(ref.version))
+      .hint("run the version of Strandline that wrote it, or a later one");
+}
+
 SectionBytes::SectionBytes(std::string bytes) {
   auto held = std::make_shared<const std::string>(std::move(bytes));
   pieces = {*held};

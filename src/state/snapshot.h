@@ -26,6 +26,9 @@ struct SectionRef {
   friend bool operator==(const SectionRef&, const SectionRef&) = default;
 };
 
+/// kNewerFormat where a later version of the operator than `known` wrote the section.
+Status check_version(const SectionRef& ref, int32_t known);
+
 /// A section that has been read back and verified.
 struct Section {
   SectionRef ref;

@@ -341,21 +341,17 @@ std::string_view cause_name(Cause cause) {
 std::optional<OpenWindow> first_open(const plan::WindowAggregate& window, EventTime watermark) {
   if (watermark == EventTime::min() || watermark == EventTime::max()) return std::nullopt;
   if (window.kind == expr::WindowKind::kSession) return std::nullopt;
-  const auto floor_to = [&](int64_t time, Duration unit) {
-    int64_t into = (time - window.offset.millis) % unit.millis;
-    if (into < 0) into += unit.millis;
-    return time - into;
-  };
+  const expr::WindowShape shape = window.shape();
   // A watermark on a window's last millisecond has closed it; one millisecond before has not.
   const int64_t next = watermark.millis + 1;
   if (window.kind == expr::WindowKind::kHop) {
-    const int64_t start = floor_to(next - window.size.millis, window.step) + window.step.millis;
+    const int64_t start = shape.floor_to(next - window.size.millis, window.step.millis) + window.step.millis;
     return OpenWindow{{start}, {start + window.size.millis - 1}};
   }
-  const int64_t start = floor_to(next, window.size);
+  const int64_t start = shape.floor_to(next, window.size.millis);
   const bool cumulates = window.kind == expr::WindowKind::kCumulate;
   const int64_t end =
-      cumulates ? floor_to(next, window.step) + window.step.millis : start + window.size.millis;
+      cumulates ? shape.floor_to(next, window.step.millis) + window.step.millis : start + window.size.millis;
   return OpenWindow{{start}, {end - 1}};
 }
 
