@@ -47,6 +47,8 @@ int64_t wrapping_add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
+int64_t wrapping_negate(int64_t a) { return static_cast<int64_t>(-static_cast<uint64_t>(a)); }
+
 /// Adds `value`, which stands for `n` values, to a sum.
 template <class T>
 void add_sum(char* acc, T value, int64_t n) {
@@ -235,6 +237,47 @@ void Accumulators::update_part(const Part& part, const Column& column, std::span
       return;
     case Value::kNone:
       return;
+  }
+}
+
+void Accumulators::change(const Batch& batch, int64_t row, int64_t sign, char* acc) const {
+  for (const Part& part : parts_) {
+    char* at = acc + part.offset;
+    if (part.spec.op == AccumulatorOp::kCountStar) {
+      store(at, load<int64_t>(at) + sign);
+      continue;
+    }
+    const Column& column = batch.column(part.spec.column);
+    if (column.is_null(row)) continue;
+    STRAND_CHECK(part.spec.op != AccumulatorOp::kMin && part.spec.op != AccumulatorOp::kMax);
+    const auto add = [&](auto value) {
+      using T = decltype(value);
+      if constexpr (std::is_same_v<T, int64_t>) {
+        add_sum(at, sign > 0 ? value : wrapping_negate(value), sign);
+      } else {
+        add_sum(at, sign > 0 ? value : static_cast<T>(-value), sign);
+      }
+    };
+    switch (part.value) {
+      case Value::kNone:
+        store(at, load<int64_t>(at) + sign);
+        break;
+      case Value::kFloat:
+        add(column.values<float>()[row]);
+        break;
+      case Value::kDouble:
+        add(column.type()->kind == TypeKind::kFloat ? double{column.values<float>()[row]}
+                                                    : column.values<double>()[row]);
+        break;
+      case Value::kDecimal:
+        add(column.values<Int128>()[row]);
+        break;
+      case Value::kInteger:
+        with_integers(column, [&](const auto& read) { add(read(row)); });
+        break;
+      case Value::kBytes:
+        break;
+    }
   }
 }
 

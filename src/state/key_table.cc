@@ -144,9 +144,8 @@ std::string_view KeyTable::key_of(const char* payload) {
   return {payload - kKeyBytes + 8, mark};
 }
 
-void KeyTable::encode_key(const char* payload, ByteWriter& out) {
-  out.put(hash_of(payload));
-  const std::string_view key = key_of(payload);
+void KeyTable::encode_key(uint64_t hash, std::string_view key, ByteWriter& out) {
+  out.put(hash);
   out.put(key.data() == nullptr ? kNullLength : static_cast<uint32_t>(key.size()));
   out.put_raw(key.data(), key.size());
 }

@@ -50,7 +50,10 @@ class KeyTable {
     uint64_t hash;
     std::string_view key;
   };
-  static void encode_key(const char* payload, ByteWriter& out);
+  static void encode_key(const char* payload, ByteWriter& out) {
+    encode_key(hash_of(payload), key_of(payload), out);
+  }
+  static void encode_key(uint64_t hash, std::string_view key, ByteWriter& out);
   static Result<StoredKey> decode_key(ByteReader& in);
 
   /// Calls f(payload) in the order in which the keys came.

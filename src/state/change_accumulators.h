@@ -1,0 +1,61 @@
+// Running aggregates of one key that can take rows back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "state/accumulators.h"
+
+namespace strand::state {
+
+/// The aggregates of an operator whose rows are taken back later: they leave a frame, or a changelog retracts
+/// them. COUNT, SUM and AVG are counted down; MIN and MAX keep every value that is there, and how often. With
+/// `takes_back` false no row is ever taken back, and MIN and MAX keep one value.
+///
+/// A value that was taken back more often than added (its row was never seen) does not count, and settles
+/// when the row comes. Results have the rules of Accumulators.
+class ChangeAccumulators {
+ public:
+  ChangeAccumulators(const std::vector<AccumulatorSpec>& specs, bool takes_back);
+
+  /// Of one key. A new one has seen no row.
+  struct State {
+    std::string numbers;                                     // COUNT, SUM, AVG
+    std::vector<std::map<std::string, int64_t>> extremes{};  // each MIN and MAX: value (ordered bytes), times
+  };
+
+  void add(const columnar::Batch& batch, int64_t row, State& state) const { change(batch, row, 1, state); }
+  void take_back(const columnar::Batch& batch, int64_t row, State& state) const {
+    change(batch, row, -1, state);
+  }
+  /// Appends the results to the columns of `out` from `first` on.
+  void append_results(const State& state, columnar::BatchBuilder& out, size_t first) const;
+  size_t size() const { return places_.size(); }
+
+  void encode(const State& state, ByteWriter& out) const;
+  Status decode(ByteReader& in, State& state) const;
+  /// Beside sizeof(State).
+  static int64_t memory_bytes(const State& state);
+
+ private:
+  struct Place {
+    bool extreme = false;
+    size_t index = 0;  // in `numbers` or `extremes`
+  };
+  struct Extreme {
+    size_t column = 0;
+    bool smallest = false;
+  };
+  void change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state) const;
+  void change_extreme(const Extreme& extreme, const columnar::Batch& batch, int64_t row, int64_t sign,
+                      std::map<std::string, int64_t>& values) const;
+
+  std::vector<Place> places_;
+  std::vector<Extreme> extremes_;
+  Accumulators numbers_;
+  bool takes_back_;
+};
+
+}  // namespace strand::state
