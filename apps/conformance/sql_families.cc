@@ -5,6 +5,8 @@
 #include "conformance/family.h"
 #include "conformance/flow_replay.h"
 #include "ops/interval_join.h"
+#include "ops/over_aggregate.h"
+#include "ops/rowtime_deduplicate.h"
 
 namespace strand::conformance {
 namespace {
@@ -134,6 +136,48 @@ FlowJob sql_join_job(const Json& config) {
               }};
 }
 
+/// [kind, key, value, rowtime, further BIGINT columns]
+Json keyed_row(const Batch& batch, int64_t row) {
+  Json value{columnar::to_string(batch.kind(row)), text_or_null(batch, 0, row)};
+  for (size_t column = 1; column < batch.columns().size(); ++column)
+    value.push_back(long_or_null(batch, column, row));
+  return value;
+}
+
+/// SUM(value) and COUNT(*) OVER (PARTITION BY key ORDER BY rowtime ...)
+FlowJob over_job(const Json& config) {
+  const auto bigint = columnar::make_type(TypeKind::kBigInt);
+  const auto count = columnar::make_type(TypeKind::kBigInt, false);
+  ops::OverOptions options;
+  options.input = keyed_rows_schema();
+  options.keys = {0};
+  options.time_column = 2;
+  options.range = text(config, "frame") == "range";
+  if (config.contains("preceding")) options.preceding = number(config, "preceding", 0);
+  options.aggregates = {{expr::Aggregate::Kind::kSum, 1, bigint, bigint, "total"},
+                        {expr::Aggregate::Kind::kCountStar, 0, nullptr, count, "n"}};
+  std::vector<columnar::Field> output = options.input->fields();
+  output.push_back({"total", bigint});
+  output.push_back({"n", count});
+  options.output = std::make_shared<const columnar::Schema>(std::move(output));
+  return {.make = [options] { return ops::make_over_aggregate(options); },
+          .value = keyed_row,
+          .counts_late = true};
+}
+
+FlowJob deduplicate_job(const Json& config) {
+  ops::RowtimeDeduplicateOptions options;
+  options.input = keyed_rows_schema();
+  options.keys = {0};
+  options.time_column = 2;
+  options.last = text(config, "keep") == "last";
+  options.wait = flag(config, "insert_only");
+  options.update_before = flag(config, "update_before");
+  return {.make = [options] { return ops::make_rowtime_deduplicate(options); },
+          .value = keyed_row,
+          .counts_late = options.wait};
+}
+
 }  // namespace
 
 std::optional<Family> make_sql_family(const std::string& family, const Json& config) {
@@ -151,6 +195,9 @@ std::optional<Family> make_sql_family(const std::string& family, const Json& con
   } else if (family == "interval_join" || family == "sql_interval_join") {
     made.comparison = Comparison::kAnyOrder;
     job = family == "interval_join" ? stream_join_job(config) : sql_join_job(config);
+  } else if (family == "sql_over" || family == "sql_deduplicate") {
+    made.comparison = Comparison::kByKey;
+    job = family == "sql_over" ? over_job(config) : deduplicate_job(config);
   } else {
     return std::nullopt;
   }

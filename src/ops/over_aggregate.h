@@ -1,0 +1,37 @@
+// Aggregates over the rows before each row.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ops/operators.h"
+
+namespace strand::ops {
+
+struct OverOptions {
+  SchemaPtr input;
+  std::vector<size_t> keys;
+  /// Rows are ordered by this event time; without it, in the order of arrival.
+  std::optional<size_t> time_column;
+  /// ROWS counts rows, each for itself. RANGE takes rows of equal time together: they all see each other.
+  bool range = false;
+  /// How many rows before the row, or how many milliseconds; without it, all. RANGE with a bound needs a time
+  /// column.
+  std::optional<int64_t> preceding;
+  std::vector<Aggregate> aggregates;
+  SchemaPtr output;  // columns of the input, aggregates
+};
+
+/// Every row once, with the aggregates of its frame, when event time reaches it: in the order of time, and of
+/// arrival where times are equal. Without a time column at once.
+///
+/// Which rows are late follows Flink. Without a bound: those at or before the judge. With one: those at or
+/// before the time for which the key last answered, before the epoch if it never did; a row behind the
+/// watermark may so be on time, and is answered with the next watermark. Late rows go to kLate. State: rows
+/// that wait, the accumulators, with a bound the arguments of the rows in the frame; a RANGE with a bound
+/// forgets a key when event time has left its newest frame by half a frame more.
+///
+/// Source: Flink RowTime{Rows,Range}{Bounded,Unbounded}PrecedingFunction, ProcTime….
+Result<OperatorPtr> make_over_aggregate(OverOptions options);
+
+}  // namespace strand::ops

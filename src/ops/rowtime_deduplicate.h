@@ -1,0 +1,38 @@
+// Deduplication by event time.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ops/operators.h"
+
+namespace strand::ops {
+
+struct RowtimeDeduplicateOptions {
+  SchemaPtr input;
+  std::vector<size_t> keys;
+  size_t time_column = 0;
+  /// The row of the highest time of each key instead of the lowest.
+  bool last = false;
+  /// Keep first only: the row is emitted once, when event time reaches it, and never changed. Else every row
+  /// that replaces the kept one is emitted at once.
+  bool wait = false;
+  /// A -U with the old row goes before each +U.
+  bool update_before = false;
+  /// A key is forgotten when event time reaches this column's value of its kept row + `after`.
+  std::optional<size_t> retention_column;
+  Duration retention_after;
+};
+
+/// One row of each key, by event time; of equal times the first to come is first and the last to come is
+/// last. Output: the input's columns.
+///
+/// With `wait`, a row before the judge is late (kLate), one at the judge is not. Without it no row is late by
+/// its time: it is only compared. In both, a row whose own retention instant has been reached is late. Rows
+/// that are not kept go to kDuplicate. Tells its rows as held rows after a restore if it may still replace
+/// them.
+///
+/// Source: Flink RowTimeDeduplicateFunction, RowTimeDeduplicateKeepFirstRowFunction.
+Result<OperatorPtr> make_rowtime_deduplicate(RowtimeDeduplicateOptions options);
+
+}  // namespace strand::ops
