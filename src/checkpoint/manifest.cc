@@ -101,7 +101,7 @@ obs::Ledger ledger_of(const json& object) {
   obs::Ledger ledger;
   for (size_t i = 0; i < obs::kEntries; ++i) {
     const auto entry = static_cast<obs::Entry>(i);
-    ledger.add(entry, object.at(std::string(obs::entry_name(entry))).get<int64_t>());
+    ledger.add(entry, object.value(std::string(obs::entry_name(entry)), int64_t{0}));
   }
   ledger.set_in_state(object.at("in_state").get<int64_t>());
   return ledger;

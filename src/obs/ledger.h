@@ -16,13 +16,14 @@ enum class Entry : uint8_t {
   kDuplicate,  // rows dropped as copies
   kBad,        // records that did not parse
   kOut,        // rows emitted on the main port
+  kInRight,    // those of kIn that came by the right input
 };
-inline constexpr size_t kEntries = 7;
+inline constexpr size_t kEntries = 8;
 std::string_view entry_name(Entry entry);
 
-/// Counts of one operator instance. They are part of its state: saved at the barrier and restored with it, so that
-/// `in = counted + filtered + late + duplicate + bad + in state` holds at any barrier and across restarts.
-/// Belongs to the task of the operator.
+/// Counts of one operator instance. They are part of its state: saved at the barrier and restored with it, so
+/// that `in = counted + filtered + late + duplicate + bad + in state` holds at any barrier and across
+/// restarts. Belongs to the task of the operator.
 class Ledger {
  public:
   void add(Entry entry, int64_t rows) { counts_[static_cast<size_t>(entry)] += rows; }
@@ -32,8 +33,8 @@ class Ledger {
   int64_t in_state() const { return in_state_; }
 
   int64_t difference() const {
-    return (*this)[Entry::kIn] - (*this)[Entry::kCounted] - (*this)[Entry::kFiltered] - (*this)[Entry::kLate] -
-           (*this)[Entry::kDuplicate] - (*this)[Entry::kBad] - in_state_;
+    return (*this)[Entry::kIn] - (*this)[Entry::kCounted] - (*this)[Entry::kFiltered] -
+           (*this)[Entry::kLate] - (*this)[Entry::kDuplicate] - (*this)[Entry::kBad] - in_state_;
   }
   bool balanced() const { return difference() == 0; }
 

@@ -48,6 +48,9 @@ struct Input {
   std::vector<size_t> hash_keys = {};
   /// All rows go to subtask 0 (a global aggregate). Excludes hash_keys.
   bool single = false;
+  /// Which input of its operator the edge leads to: 0 the left or only one, 1 the right one. Several edges
+  /// may lead to one input; it then has the rows of all.
+  size_t number = 0;
 };
 
 /// Event time of a scan. The watermark of a shard is the highest value of `expression` over its rows; where

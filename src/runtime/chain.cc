@@ -37,7 +37,9 @@ Status Chain::rows(const Target& target, const Batch& batch, bool held) {
   }
   Slot& slot = slots[target.index];
   SlotEmitter out(*this, target.index, held);
-  Status status = held ? slot.op->process_held(batch, out) : slot.op->process(0, batch, out);
+  const auto input = static_cast<int>(target.input);
+  if (!held && input == 1) slot.ledger.add(obs::Entry::kInRight, batch.rows());
+  Status status = held ? slot.op->process_held(batch, out) : slot.op->process(input, batch, out);
   return std::move(status).at(slot.label);
 }
 
@@ -46,8 +48,8 @@ Status Chain::rows_to_all(const std::vector<Target>& targets, const Batch& batch
   return Status();
 }
 
-/// What a valve announced in one call, in order.
-class Chain::ValveEvents final : public time::WatermarkOutput {
+/// What came of one watermark, idle mark or end, in order.
+class Chain::TimeEvents final : public time::WatermarkOutput {
  public:
   void watermark(EventTime t) override { events_.push_back(flow::Watermark{t}); }
   void status(bool idle) override { events_.push_back(flow::StatusChange{idle}); }
@@ -57,7 +59,7 @@ class Chain::ValveEvents final : public time::WatermarkOutput {
   std::vector<flow::Element> events_;
 };
 
-Status Chain::pass_on(size_t index, const ValveEvents& events) {
+Status Chain::pass_on(size_t index, const TimeEvents& events) {
   Slot& slot = slots[index];
   for (const flow::Element& event : events.events()) {
     if (const auto* watermark = std::get_if<flow::Watermark>(&event)) {
@@ -79,8 +81,8 @@ Status Chain::watermark(const Target& target, EventTime t) {
     gates[target.index]->broadcast(flow::Watermark{t});
     return Status();
   }
-  ValveEvents events;
-  slots[target.index].valve->on_watermark(target.channel, t, events);
+  TimeEvents events;
+  slots[target.index].time->on_watermark(target.input, target.channel, t, events);
   return pass_on(target.index, events);
 }
 
@@ -89,8 +91,8 @@ Status Chain::status(const Target& target, bool idle) {
     gates[target.index]->broadcast(flow::StatusChange{idle});
     return Status();
   }
-  ValveEvents events;
-  slots[target.index].valve->on_status(target.channel, idle, events);
+  TimeEvents events;
+  slots[target.index].time->on_status(target.input, target.channel, idle, events);
   return pass_on(target.index, events);
 }
 
@@ -100,10 +102,10 @@ Status Chain::end(const Target& target) {
     return Status();
   }
   Slot& slot = slots[target.index];
-  ValveEvents events;
-  slot.valve->on_end(target.channel, events);
+  TimeEvents events;
+  slot.time->on_end(target.input, target.channel, events);
   STRAND_OK(pass_on(target.index, events));
-  if (!slot.valve->ended()) return Status();
+  if (!slot.time->ended()) return Status();
   SlotEmitter out(*this, target.index, false);
   STRAND_OK(slot.op->finish(out).at(slot.label));
   return end_to_all(slot.outputs);

@@ -13,7 +13,7 @@
 #include "runtime/defences.h"
 #include "runtime/gate.h"
 #include "state/snapshot.h"
-#include "time/valve.h"
+#include "time/operator_time.h"
 
 namespace strand::runtime {
 
@@ -22,7 +22,8 @@ namespace strand::runtime {
 struct Target {
   bool gate = false;
   size_t index = 0;    // slot or gate
-  size_t channel = 0;  // of the slot
+  size_t input = 0;    // of the slot's operator
+  size_t channel = 0;  // of that input
 };
 /// The targets of each port of an operator or source.
 using Outputs = std::array<std::vector<Target>, kPorts>;
@@ -33,14 +34,15 @@ struct Slot {
   std::unique_ptr<flow::Operator> op;
   flow::OperatorContext context;
   obs::Ledger ledger;
-  std::unique_ptr<time::Valve> valve;  // over all its channels, inside and outside
+  std::unique_ptr<time::OperatorTime> time;  // over all its channels, inside and outside
   Outputs outputs;
 };
 
 /// The operators of one task and the edges between them, in an order in which every edge leads forward.
 ///
-/// Watermarks and idle marks of all channels of an operator are combined by its valve. On a new watermark the
-/// operator fires what is due first, then the watermark goes on, on every port. Belongs to its task.
+/// Watermarks and idle marks of all channels of an operator are combined (time/operator_time.h). On a new
+/// watermark the operator fires what is due first, then the watermark goes on, on every port. Belongs to its
+/// task.
 class Chain {
  public:
   std::vector<Slot> slots;
@@ -79,8 +81,8 @@ class Chain {
 
  private:
   class SlotEmitter;
-  class ValveEvents;
-  Status pass_on(size_t slot, const ValveEvents& events);
+  class TimeEvents;
+  Status pass_on(size_t slot, const TimeEvents& events);
 };
 
 }  // namespace strand::runtime

@@ -1,5 +1,6 @@
 #include "runtime/graph.h"
 
+#include <algorithm>
 #include <set>
 
 namespace strand::runtime {
@@ -36,11 +37,10 @@ class GraphMaker {
     out.id = node->id;
     STRAND_TRY(out.parallelism, parallelism_of(*node));
     for (const plan::Input& input : node->inputs) {
-      const size_t from = input.port == Port::kLate && late_.count(input.node.get()) != 0
-                              ? late_[input.node.get()]
-                              : main_[input.node.get()];
+      const size_t from = graph_index(input);
       const bool exchange = out.parallelism > 1 && !input.hash_keys.empty();
-      out.inputs.push_back({from, input.port, exchange ? input.hash_keys : std::vector<size_t>{}, false});
+      out.inputs.push_back(
+          {from, input.port, exchange ? input.hash_keys : std::vector<size_t>{}, false, input.number});
     }
     if (std::holds_alternative<plan::WindowAggregate>(node->detail) && wants_partials(out)) {
       split_window(std::move(out));
@@ -51,14 +51,23 @@ class GraphMaker {
     return Status();
   }
 
-  Result<int32_t> parallelism_of(const plan::Node& node) {
+  size_t graph_index(const plan::Input& input) const {
+    const auto late = late_.find(input.node.get());
+    return input.port == Port::kLate && late != late_.end() ? late->second : main_.at(input.node.get());
+  }
+
+  /// Rows that are not exchanged stay in their subtask: their reader has as many.
+  Result<int32_t> parallelism_of(const plan::Node& node) const {
+    int32_t of_inputs = node.inputs.empty() ? parallelism_ : 1;
     for (const plan::Input& input : node.inputs) {
       if (input.single) return 1;
+      of_inputs = std::max(
+          of_inputs, input.hash_keys.empty() ? graph_.nodes[graph_index(input)].parallelism : parallelism_);
     }
     const auto* sink = std::get_if<plan::SinkWrite>(&node.detail);
-    if (sink == nullptr) return parallelism_;
+    if (sink == nullptr) return of_inputs;
     STRAND_TRY(const connect::Connector* connector, registry_.find(sink->table.options, true));
-    return connector->parallel_sink ? parallelism_ : 1;
+    return connector->parallel_sink ? of_inputs : 1;
   }
 
   bool wants_partials(const GraphNode& window) {

@@ -45,6 +45,7 @@ struct GraphNode {
     Port port;
     std::vector<size_t> keys;  // empty: forward
     bool hold_active = false;
+    size_t input = 0;  // of the reader
   };
   std::vector<Edge> inputs;
   int32_t parallelism = 1;

@@ -37,7 +37,7 @@ class TaskMaker {
     }
     for (size_t i = 0; i < graph_.nodes.size(); ++i) STRAND_OK(place(i));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) connect_inputs(i);
-    make_valves();
+    make_times();
     for (Stage& stage : stages_) STRAND_OK(make_stage(stage));
     return std::move(tasks_);
   }
@@ -64,7 +64,7 @@ class TaskMaker {
   };
   struct Place {
     size_t slot = 0;
-    std::vector<size_t> valve_channels;  // by subtask
+    std::vector<std::vector<size_t>> channels;  // by subtask: how many each input has
   };
 
   const GraphNode& node(size_t i) const { return graph_.nodes[i]; }
@@ -77,7 +77,7 @@ class TaskMaker {
 
   Status place(size_t i) {
     Place place;
-    place.valve_channels.assign(static_cast<size_t>(node(i).parallelism), 0);
+    place.channels.resize(static_cast<size_t>(node(i).parallelism));
     Stage& stage = stage_of(i);
     if (is_source(i)) {
       STRAND_OK(place_source(i, stage));
@@ -237,8 +237,8 @@ class TaskMaker {
   }
 
   void connect_inside(const GraphNode::Edge& edge, size_t reader, size_t subtask) {
-    const Target target{false, places_[reader].slot, places_[reader].valve_channels[subtask]++};
-    outputs_of(edge.from, subtask)[static_cast<size_t>(edge.port)].push_back(target);
+    outputs_of(edge.from, subtask)[static_cast<size_t>(edge.port)].push_back(
+        entry(reader, subtask, edge.input));
   }
 
   void connect_across(const GraphNode::Edge& edge, size_t reader) {
@@ -249,26 +249,34 @@ class TaskMaker {
       for (size_t c = 0; c < consumers; ++c) {
         const bool to_all = !edge.keys.empty() || consumers == 1;
         if (!to_all && c != p) continue;
-        channels.push_back(make_channel(edge.from, p, reader, c));
+        channels.push_back(make_channel(edge, p, reader, c));
       }
       const std::string name = node(reader).node->label.empty() ? node(reader).id : node(reader).node->label;
       auto gate = std::make_unique<Gate>(
           name, channels, channels.size() > 1 ? edge.keys : std::vector<size_t>{}, options_.max_parallelism);
       if (edge.hold_active && !edge.keys.empty()) gate->hold_active();
       Chain& chain = *stage_of(edge.from).chains[p];
-      outputs_of(edge.from, p)[static_cast<size_t>(edge.port)].push_back({true, chain.gates.size(), 0});
+      outputs_of(edge.from, p)[static_cast<size_t>(edge.port)].push_back(
+          {.gate = true, .index = chain.gates.size()});
       chain.gates.push_back(std::move(gate));
     }
   }
 
-  flow::Channel* make_channel(size_t writer, size_t writer_subtask, size_t reader, size_t subtask) {
+  /// A new channel of an input of the reader.
+  Target entry(size_t reader, size_t subtask, size_t input) {
+    std::vector<size_t>& channels = places_[reader].channels[subtask];
+    if (channels.size() <= input) channels.resize(input + 1, 0);
+    return {.gate = false, .index = places_[reader].slot, .input = input, .channel = channels[input]++};
+  }
+
+  flow::Channel* make_channel(const GraphNode::Edge& edge, size_t writer_subtask, size_t reader,
+                              size_t subtask) {
     tasks_.channels.push_back(std::make_unique<flow::Channel>(context_.memory));
-    tasks_.channel_ends.push_back({task_id(writer, writer_subtask), task_id(reader, subtask)});
+    tasks_.channel_ends.push_back({task_id(edge.from, writer_subtask), task_id(reader, subtask)});
     flow::Channel* channel = tasks_.channels.back().get();
     Stage& stage = stage_of(reader);
     stage.inputs[subtask].push_back(channel);
-    stage.entries[subtask].push_back(
-        {{false, places_[reader].slot, places_[reader].valve_channels[subtask]++}});
+    stage.entries[subtask].push_back({entry(reader, subtask, edge.input)});
     return channel;
   }
 
@@ -279,12 +287,12 @@ class TaskMaker {
     return id;
   }
 
-  void make_valves() {
+  void make_times() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (is_source(i) || is_sink(i)) continue;
       for (size_t s = 0; s < stage_of(i).chains.size(); ++s) {
-        stage_of(i).chains[s]->slots[places_[i].slot].valve =
-            std::make_unique<time::Valve>(places_[i].valve_channels[s]);
+        stage_of(i).chains[s]->slots[places_[i].slot].time =
+            std::make_unique<time::OperatorTime>(places_[i].channels[s]);
       }
     }
   }
