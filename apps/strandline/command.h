@@ -35,9 +35,8 @@ CLI::Validator at_least(int64_t lowest);
 Result<sql::CompiledJob> load(Context& context, const engine::JobArguments& arguments);
 /// The folder below which jobs keep their state.
 std::string state_root(const Context& context);
-/// Cores and bytes of memory of this machine.
+/// Cores of this machine.
 int cores();
-int64_t memory_bytes();
 /// Prints text to stdout.
 void print(const std::string& text);
 

@@ -1,10 +1,6 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <thread>
 
 #include "command.h"
 #include "engine/job_options.h"
@@ -30,16 +26,14 @@ CLI::Validator at_least(int64_t lowest) {
 }
 
 Result<sql::CompiledJob> load(Context& context, const engine::JobArguments& arguments) {
-  return engine::load_job(arguments, context.real.files, context.registry, context.environment);
+  return engine::load_job(arguments, context.registry, context.real.env(), context.environment);
 }
 
 std::string state_root(const Context& context) {
   return engine::state_root(context.state, context.environment);
 }
 
-int cores() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
-
-int64_t memory_bytes() { return sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE); }
+int cores() { return engine::this_machine().cores; }
 
 void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
                "strandline"};
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Help of every command");
+  app.set_version_flag("--version", "strandline " STRAND_VERSION);
 
   env::RealEnv real;
   connect::Registry registry;
@@ -85,7 +86,8 @@ int main(int argc, char** argv) {
   app.failure_message(usage_text);
   app.footer(
       "Example: strandline run job.sql\nExit codes: 0 done, 1 the answer is no, 2 bad usage, 3 failed while "
-      "running, 4 refused to start, 5 no such job.");
+      "running, 4 refused to start, 5 no such job,\n130 and 143 stopped by a second signal. docs/commands.md "
+      "tells more.");
   if (const std::string word = argc > 1 ? argv[1] : ""; !word.empty() && word[0] != '-') {
     const auto names = command_names(app);  // before --help, which would show the help of no command
     if (std::ranges::find(names, word) == names.end()) return engine::report(unknown_command(app, word));

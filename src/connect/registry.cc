@@ -6,6 +6,14 @@
 
 namespace strand::connect {
 
+Result<std::optional<Duration>> duration_option(const TableContext& table, const std::string& key) {
+  const auto found = table.options.find(key);
+  if (found == table.options.end()) return std::optional<Duration>();
+  const Result<Duration> parsed = parse_duration(found->second);
+  if (parsed.ok()) return std::optional<Duration>(*parsed);
+  return Status(ErrorCode::kBadOption, "'" + key + "': " + parsed.status().message());
+}
+
 std::vector<std::string> Registry::names() const {
   std::vector<std::string> names;
   for (const auto& [name, connector] : connectors_) names.push_back(name);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct TableContext {
   obs::EventSink* events = nullptr;
   obs::MemoryAccount* memory = nullptr;
 };
+
+/// The duration that an option holds, if it is there. Errors: kBadOption, which names the option.
+Result<std::optional<Duration>> duration_option(const TableContext& table, const std::string& key);
 
 using MakeFinder = std::function<Result<std::unique_ptr<flow::ShardFinder>>(const TableContext&)>;
 using MakeReader = std::function<Result<std::unique_ptr<flow::SourceReader>>(const TableContext&)>;

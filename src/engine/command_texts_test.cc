@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "engine/check.h"
@@ -18,6 +19,7 @@ namespace strand::engine {
 namespace {
 
 using reports::at;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::vector<std::string> lines(const plan::Plan& plan) {
@@ -174,10 +176,26 @@ class Files : public ::testing::Test {
   }
   Status loaded(const JobArguments& arguments) {
     const connect::Registry registry;
-    const auto job = load_job(arguments, files_, registry, {});
+    const auto job = load_job(arguments, registry, real_.env(), {});
     return job.ok() ? Status() : job.status();
   }
-  env::PosixFileSystem files_;
+  static connect::Registry builtin() {
+    connect::Registry registry;
+    connect::add_builtin_connectors(registry);
+    return registry;
+  }
+  /// What `run` says of a job before it starts.
+  Status run_refuses(const std::string& sql, std::vector<std::string> with = {},
+                     const std::string& profile = "") {
+    JobArguments arguments;
+    arguments.file = put("job.sql", sql);
+    arguments.with = std::move(with);
+    if (!profile.empty()) arguments.profiles = {profile};
+    const auto job = load_job(arguments, builtin(), real_.env(), {});
+    return job.ok() ? Status() : job.status();
+  }
+  env::RealEnv real_;
+  env::PosixFileSystem& files_ = real_.files;
   std::string dir_;
 };
 
@@ -198,6 +216,90 @@ TEST_F(Files, AProfileWithAnUnknownKeyIsBadUsageWithItsPlace) {
   EXPECT_EQ(error.code(), ErrorCode::kBadProfile);
   EXPECT_EQ(exit_of(error), kBadUsage);
   EXPECT_THAT(error.to_string(), HasSubstr("prod.yaml:3:1: expected 'set' or 'tables', found 'table'"));
+}
+
+/// A job over one table, whose options end with `options`.
+std::string counting(const std::string& options) {
+  return "CREATE TABLE t (a STRING, m MAP<INT, INT>) WITH ('connector' = 'filesystem', 'path' = 'in',\n"
+         "'format' = 'json'" +
+         options + ");\nSELECT a FROM t;";
+}
+
+TEST_F(Files, WhatAConnectorOrFormatRefusesIsFoundBeforeTheStart) {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {", 'source.monitor-interval' = 'often'", "STRAND-1001  ", ":2:20: 'source.monitor-interval'"},
+      {", 'json.ignore-parse-errors' = 'perhaps'", "STRAND-1001  ", ":2:20: 'json.ignore-parse-errors'"},
+      {", 'source.path.regex-pattern' = '('", "STRAND-1001  ", ":2:20: 'source.path.regex-pattern'"},
+      {", 'strand.max-record-bytes' = 'many'", "STRAND-1001  ", ":2:20: 'strand.max-record-bytes'"},
+      {"", "STRAND-2004  ", ":1:50: column m: expected a MAP with STRING keys in JSON"},
+  };
+  for (const auto& [options, number, said] : cases) {
+    const Status error = run_refuses(counting(options));
+    ASSERT_FALSE(error.ok()) << options;
+    EXPECT_THAT(error.to_string(), AllOf(HasSubstr(number), HasSubstr(said)));
+    EXPECT_EQ(exit_of(error), kAnswerIsNo);
+  }
+}
+
+TEST_F(Files, WhatASinkRefusesIsFoundBeforeTheStart) {
+  const std::string job =
+      "CREATE TABLE u (a STRING) WITH ('connector' = 'sqlite', 'path' = 'u.db');\n"
+      "CREATE TABLE t (a STRING) WITH ('connector' = 'datagen');\nINSERT INTO u SELECT a FROM t;";
+  EXPECT_THAT(
+      run_refuses(job).to_string(),
+      AllOf(HasSubstr("job.sql:1:33: mode flush overwrites rows by their key"), HasSubstr("PRIMARY KEY")));
+}
+
+TEST_F(Files, WhatAnOperatorRefusesIsFoundBeforeTheStart) {
+  const std::string job =
+      "SET 'table.local-time-zone' = 'Mars';\n"
+      "CREATE TABLE t (a STRING, s AS CURRENT_DATE) WITH ('connector' = 'datagen');\n"
+      "SELECT * FROM t;";
+  EXPECT_THAT(run_refuses(job).to_string(), AllOf(HasSubstr("STRAND-1001"), HasSubstr("Mars")));
+}
+
+TEST_F(Files, SettingsThatDoNotFitEachOtherAreFoundBeforeTheStart) {
+  const std::string read = "CREATE TABLE t (a STRING) WITH ('connector' = 'datagen');\nSELECT * FROM t;";
+  EXPECT_TRUE(run_refuses("SET 'pipeline.max-parallelism' = '1';\n" + read).ok());
+  EXPECT_THAT(run_refuses("SET 'pipeline.max-parallelism' = '2';\nSET 'parallelism.default' = '3';\n" + read)
+                  .to_string(),
+              HasSubstr("job.sql:2:1: 'parallelism.default' expects a whole number from 1 to"));
+  EXPECT_THAT(run_refuses("SET 'pipeline.max-parallelism' = '40000';\n" + read).to_string(),
+              HasSubstr("job.sql:1:1: 'pipeline.max-parallelism' expects a whole number from 1 to 32768"));
+}
+
+TEST_F(Files, AWrongOptionOfTheCommandLineOrAProfileIsBadUsage) {
+  const Status of_option = run_refuses(counting(""), {"t.source.monitor-interval=0 s"});
+  EXPECT_EQ(exit_of(of_option), kBadUsage);
+  EXPECT_EQ(of_option.where(), "--with t.source.monitor-interval");
+  const Status of_profile =
+      run_refuses(counting(""), {}, put("prod.yaml", "tables:\n  t:\n    source.monitor-interval: 0 s\n"));
+  EXPECT_EQ(of_profile.code(), ErrorCode::kBadProfile);
+  EXPECT_THAT(of_profile.where(), HasSubstr("prod.yaml:2:3 t.source.monitor-interval"));
+  const Status of_setting =
+      run_refuses(counting(""), {}, put("prod.yaml", "set:\n  parallelism.default: all\n"));
+  EXPECT_EQ(of_setting.code(), ErrorCode::kBadProfile);
+  EXPECT_THAT(of_setting.where(), HasSubstr("prod.yaml:2:24"));
+}
+
+TEST_F(Files, AProfileOfTheEnvironmentComesBeforeThoseOfTheCommandLine) {
+  const std::string first = put("first.yaml", "set:\n  parallelism.default: 3\n  pipeline.name: first\n");
+  JobArguments arguments;
+  arguments.file =
+      put("job.sql", "CREATE TABLE t (a STRING) WITH ('connector' = 'datagen'); SELECT * FROM t;");
+  arguments.profiles = {put("second.yaml", "set:\n  pipeline.name: second\n")};
+  const auto job = load_job(arguments, builtin(), real_.env(), {{"STRANDLINE_PROFILE", first}});
+  ASSERT_TRUE(job.ok()) << job.status().to_string();
+  EXPECT_EQ(job->plan.job, "second");
+  EXPECT_EQ(job->plan.setting("parallelism.default", ""), "3");
+}
+
+TEST_F(Files, AProfileThatIsNoMapOfMapsIsBadUsage) {
+  for (const char* text : {"set: 1\n", "tables: 1\n", "tables:\n  clicks: 1\n", "- a\n", "a: [\n"}) {
+    const Status error = run_refuses(counting(""), {}, put("prod.yaml", text));
+    EXPECT_EQ(exit_of(error), kBadUsage) << text;
+    EXPECT_THAT(error.to_string(), AllOf(HasSubstr("prod.yaml:"), HasSubstr("set"))) << text;
+  }
 }
 
 TEST_F(Files, AProfileThatNamesAVariableWithoutValueIsBadUsage) {

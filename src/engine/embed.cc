@@ -38,12 +38,15 @@ int run(Job& job, int argc, char** argv) {
     std::fprintf(stderr, "%s\n", plan.status().to_string().c_str());
     return 1;
   }
-  for (const char* name : {"STRANDLINE_STATE", "STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"}) {
-    if (const char* set = std::getenv(name)) command.environment[name] = set;
-  }
   env::RealEnv real;
   connect::Registry registry;
   connect::add_builtin_connectors(registry);
+  if (const Status fits = engine::check_plan(*plan, registry, real.env()); !fits.ok()) {
+    return engine::report(fits);
+  }
+  for (const char* name : {"STRANDLINE_STATE", "STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"}) {
+    if (const char* set = std::getenv(name)) command.environment[name] = set;
+  }
   return engine::run_plan(*std::move(plan), command, registry, real.env());
 }
 

@@ -5,6 +5,8 @@
 namespace strand::engine {
 
 Exit exit_of(const Status& error) {
+  // A setting or an option of a table that the command line gives.
+  if (error.where().starts_with("--set") || error.where().starts_with("--with")) return kBadUsage;
   switch (error.code()) {
     case ErrorCode::kBadUsage:
     case ErrorCode::kFileNotFound:

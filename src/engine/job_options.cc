@@ -1,13 +1,21 @@
 #include "engine/job_options.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/text.h"
+#include "runtime/check_operators.h"
 
 namespace strand::engine {
 
 namespace {
+
+/// Flink's limit.
+constexpr int64_t kMaxParallelism = 32'768;
 
 /// Reads settings of one plan, each with its place for messages.
 class Settings {
@@ -31,17 +39,43 @@ class Settings {
         .at(origin(key));
   }
 
- private:
   std::string origin(const std::string& key) const {
     const auto found = plan_.settings.find(key);
     return found == plan_.settings.end() ? key : found->second.origin;
   }
+
+ private:
   const plan::Plan& plan_;
 };
 
 std::string value_of(const std::map<std::string, std::string>& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? std::string() : found->second;
+}
+
+Status read_parallelism(const Settings& settings, int cores, runtime::JobOptions& out) {
+  const std::string highest_key = "pipeline.max-parallelism";
+  const std::string table_key = "table.exec.resource.default-parallelism";
+  STRAND_TRY(const int64_t highest, settings.integer(highest_key, 128));
+  if (highest < 1 || highest > kMaxParallelism) {
+    return Status(ErrorCode::kBadOption, "'" + highest_key + "' expects a whole number from 1 to " +
+                                             std::to_string(kMaxParallelism) + ", found '" +
+                                             std::to_string(highest) + "'")
+        .at(settings.origin(highest_key));
+  }
+  STRAND_TRY(const int64_t of_table, settings.integer(table_key, -1));
+  const std::string key = of_table > 0 ? table_key : "parallelism.default";
+  STRAND_TRY(const int64_t wanted, settings.integer(key, std::min<int64_t>(cores, highest)));
+  if (wanted < 1 || wanted > highest) {
+    return Status(ErrorCode::kBadOption, "'" + key + "' expects a whole number from 1 to '" + highest_key +
+                                             "', " + std::to_string(highest) + ", found '" +
+                                             std::to_string(wanted) + "'")
+        .at(settings.origin(key))
+        .hint("lower it, or raise '" + highest_key + "' (a job that has state keeps the one it began with)");
+  }
+  out.parallelism = static_cast<int32_t>(wanted);
+  out.max_parallelism = static_cast<int32_t>(highest);
+  return Status();
 }
 
 std::string settings_json(const plan::Plan& plan) {
@@ -92,24 +126,26 @@ Result<int64_t> parse_memory(const std::string& text) {
   return bytes;
 }
 
-Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder& folder, int cores,
-                                        int64_t memory_bytes) {
+Machine this_machine() {
+  return {static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+          sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)};
+}
+
+Status check_plan(const plan::Plan& plan, const connect::Registry& registry, env::Env env) {
+  STRAND_TRY(const runtime::JobOptions options, job_options(plan, {}, this_machine()));
+  STRAND_TRY(const runtime::RestartOptions restart, restart_options(plan));
+  static_cast<void>(restart);
+  return runtime::check_operators(plan, registry, options.parallelism, options.zone, env);
+}
+
+Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder& folder,
+                                        const Machine& machine) {
   const Settings settings(plan);
   runtime::JobOptions out;
   out.job = plan.job;
   out.checkpoint_dir = settings.text("execution.checkpointing.dir", folder.checkpoints());
   out.savepoint_dir = settings.text("execution.checkpointing.savepoint-dir", folder.savepoints());
-  STRAND_TRY(const int64_t parallelism, settings.integer("parallelism.default", cores));
-  STRAND_TRY(const int64_t table_parallelism,
-             settings.integer("table.exec.resource.default-parallelism", -1));
-  out.parallelism = static_cast<int32_t>(table_parallelism > 0 ? table_parallelism : parallelism);
-  STRAND_TRY(const int64_t max_parallelism, settings.integer("pipeline.max-parallelism", 128));
-  out.max_parallelism = static_cast<int32_t>(max_parallelism);
-  if (out.parallelism < 1 || out.parallelism > out.max_parallelism) {
-    return Status(ErrorCode::kBadOption, "parallelism " + std::to_string(out.parallelism) +
-                                             " must lie between 1 and the maximum parallelism, " +
-                                             std::to_string(out.max_parallelism));
-  }
+  STRAND_OK(read_parallelism(settings, machine.cores, out));
   STRAND_TRY(out.tick_interval, settings.duration("pipeline.auto-watermark-interval", "200 ms"));
   STRAND_TRY(const Duration skew, settings.duration("strand.future-skew.max", "10 min"));
   out.future_skew = skew;
@@ -124,9 +160,11 @@ Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder&
   STRAND_TRY(const int64_t tolerable,
              settings.integer("execution.checkpointing.tolerable-failed-checkpoints", 3));
   out.checkpoints.tolerable_failures = static_cast<int>(tolerable);
-  out.memory_limit = memory_bytes / 4 * 3;
+  out.memory_limit = machine.memory_bytes / 4 * 3;
   if (const std::string limit = settings.text("strand.memory.limit"); !limit.empty()) {
-    STRAND_TRY(out.memory_limit, parse_memory(limit));
+    auto bytes = parse_memory(limit);
+    if (!bytes.ok()) return std::move(bytes).status().at(settings.origin("strand.memory.limit"));
+    out.memory_limit = *bytes;
   }
   out.settings_json = settings_json(plan);
   return out;

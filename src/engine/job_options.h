@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "connect/registry.h"
 #include "plan/plan.h"
 #include "runtime/attempt.h"
 #include "runtime/restart.h"
@@ -26,10 +27,21 @@ std::string state_root(const std::string& option, const std::map<std::string, st
 /// The folder of a job; characters that a file name cannot hold become '_'.
 JobFolder job_folder(const std::string& state_root, const std::string& job);
 
+/// What defaults are made from.
+struct Machine {
+  int cores = 1;
+  int64_t memory_bytes = 0;
+};
+Machine this_machine();
+
 /// Errors: kBadOption with the setting's origin.
-Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder& folder, int cores,
-                                        int64_t memory_bytes);
+Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder& folder,
+                                        const Machine& machine);
 Result<runtime::RestartOptions> restart_options(const plan::Plan& plan);
+
+/// Whether a start would refuse the plan for what it says itself: its settings, its tables, its operators.
+/// Touches nothing.
+Status check_plan(const plan::Plan& plan, const connect::Registry& registry, env::Env env);
 
 /// `512 mb`, `2 gb`, a bare number of bytes.
 Result<int64_t> parse_memory(const std::string& text);

@@ -1,10 +1,14 @@
 #include "engine/load.h"
 
+#include "engine/job_options.h"
 #include "engine/profile.h"
+#include "runtime/tables.h"
 
 namespace strand::engine {
 
 namespace {
+
+constexpr const char* kProfileVariable = "STRANDLINE_PROFILE";
 
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text,
                                                              const std::string& option) {
@@ -13,6 +17,26 @@ Result<std::pair<std::string, std::string>> split_assignment(const std::string& 
     return Status(ErrorCode::kBadUsage, option + " expects KEY=VALUE, found '" + text + "'");
   }
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::vector<std::string> profiles_of(const JobArguments& arguments,
+                                     const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> profiles = arguments.profiles;
+  const auto first = environment.find(kProfileVariable);
+  if (first != environment.end() && !first->second.empty()) profiles.insert(profiles.begin(), first->second);
+  return profiles;
+}
+
+/// An error about something that a profile gives is one of the profile.
+Status of_profile(Status error, const sql::SqlInput& input) {
+  const auto begins_with = [&](const std::string& origin) {
+    return !origin.starts_with("--") && error.where().starts_with(origin);
+  };
+  bool of_profile = false;
+  for (const auto& [key, setting] : input.settings) of_profile = of_profile || begins_with(setting.origin);
+  for (const sql::TableOverride& table : input.tables) of_profile = of_profile || begins_with(table.origin);
+  if (!of_profile || error.code() == ErrorCode::kBadProfile) return error;
+  return Status(ErrorCode::kBadProfile, error.message()).at(error.where()).hint(error.hint());
 }
 
 Status apply_set(const JobArguments& arguments, sql::SqlInput& input) {
@@ -41,23 +65,23 @@ Status apply_with(const JobArguments& arguments, sql::SqlInput& input) {
 
 }  // namespace
 
-Result<sql::CompiledJob> load_job(const JobArguments& arguments, env::FileSystem& files,
-                                  const connect::Registry& registry,
-                                  const std::map<std::string, std::string>& environment) {
+Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
+                                  env::Env env, const std::map<std::string, std::string>& environment) {
   sql::SqlInput input;
   input.file = arguments.file;
-  STRAND_TRY(input.text, env::read_all(files, arguments.file, 16 << 20));
-  for (const std::string& profile : arguments.profiles) {
-    STRAND_OK(apply_profile(profile, arguments.env_file, files, environment, input));
+  STRAND_TRY(input.text, env::read_all(*env.files, arguments.file, 16 << 20));
+  for (const std::string& profile : profiles_of(arguments, environment)) {
+    STRAND_OK(apply_profile(profile, arguments.env_file, *env.files, environment, input));
   }
   STRAND_OK(apply_set(arguments, input));
   STRAND_OK(apply_with(arguments, input));
-  input.check_options = [&registry](const std::map<std::string, std::string>& options,
-                                    bool as_sink) -> Status {
-    auto found = registry.find(options, as_sink);
-    return found.ok() ? Status() : found.status();
-  };
-  return sql::compile(input);
+  const runtime::Tables tables(registry, {{}, "UTC", env});
+  input.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
+  input.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
+  Result<sql::CompiledJob> job = sql::compile(input);
+  Status checked = job.ok() ? check_plan(job->plan, registry, env) : std::move(job).status();
+  if (!checked.ok()) return of_profile(std::move(checked), input);
+  return job;
 }
 
 }  // namespace strand::engine

@@ -16,14 +16,13 @@ struct JobArguments {
   std::string file;
   std::vector<std::string> set;       // KEY=VALUE
   std::vector<std::string> with;      // TABLE.KEY=VALUE
-  std::vector<std::string> profiles;  // YAML files, in this order
+  std::vector<std::string> profiles;  // YAML files, in this order, behind $STRANDLINE_PROFILE
   std::string env_file;
 };
 
 /// Reads the file, applies profiles and options (SQL < profiles in their order < --set, --with) and compiles.
-/// Errors: kFileNotFound, kBadUsage, kBadProfile, and those of sql::compile.
-Result<sql::CompiledJob> load_job(const JobArguments& arguments, env::FileSystem& files,
-                                  const connect::Registry& registry,
-                                  const std::map<std::string, std::string>& environment);
+/// Errors: kFileNotFound, kBadUsage, kBadProfile, those of sql::compile and those of check_plan.
+Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
+                                  env::Env env, const std::map<std::string, std::string>& environment);
 
 }  // namespace strand::engine

@@ -12,16 +12,23 @@ std::string place(const std::string& file, const YAML::Node& node) {
   return file + ":" + std::to_string(node.Mark().line + 1) + ":" + std::to_string(node.Mark().column + 1);
 }
 
-/// NAME=VALUE lines; '#' starts a comment line.
-std::map<std::string, std::string> parse_env_file(const std::string& text) {
+/// NAME=VALUE lines; '#' starts a comment line. Errors show no text of the file: it may be a secret.
+Result<std::map<std::string, std::string>> parse_env_file(const std::string& file, const std::string& text) {
   std::map<std::string, std::string> out;
   size_t from = 0;
+  int number = 0;
   while (from < text.size()) {
     const size_t end = std::min(text.find('\n', from), text.size());
     const std::string line = text.substr(from, end - from);
     from = end + 1;
+    ++number;
     const size_t equals = line.find('=');
-    if (line.empty() || line[0] == '#' || equals == std::string::npos) continue;
+    if (line.empty() || line[0] == '#') continue;
+    if (equals == std::string::npos || equals == 0) {
+      return Status(ErrorCode::kBadProfile, "expected NAME=VALUE, found a line without")
+          .at(file + ":" + std::to_string(number) + ":1")
+          .hint("each line is NAME=VALUE; a comment begins with '#'");
+    }
     out[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return out;
@@ -63,7 +70,11 @@ class ProfileReader {
 
  private:
   Status bad(const YAML::Node& node, std::string message) const {
-    return Status(ErrorCode::kBadProfile, std::move(message)).at(place(file_, node));
+    return Status(ErrorCode::kBadProfile, std::move(message))
+        .at(place(file_, node))
+        .hint(
+            "a profile looks so:\n    set:\n      parallelism.default: 2\n    tables:\n      clicks:\n"
+            "        path: /data/clicks");
   }
   Result<std::string> value(const YAML::Node& node) const {
     if (!node.IsScalar()) return bad(node, "expected a single value");
@@ -73,7 +84,8 @@ class ProfileReader {
   }
   Status read_set(const YAML::Node& node) {
     std::vector<std::pair<std::string, YAML::Node>> settings;
-    if (node.IsMap()) flatten(node, "", settings);
+    if (!node.IsMap()) return bad(node, "'set' is a map from settings to values");
+    flatten(node, "", settings);
     for (const auto& [key, setting] : settings) {
       STRAND_TRY(std::string text, value(setting));
       input_.settings[key] = {std::move(text), place(file_, setting)};
@@ -87,7 +99,10 @@ class ProfileReader {
       table.table = entry.first.as<std::string>();
       table.origin = place(file_, entry.first);
       std::vector<std::pair<std::string, YAML::Node>> options;
-      if (entry.second.IsMap()) flatten(entry.second, "", options);
+      if (!entry.second.IsMap()) {
+        return bad(entry.second, "'" + table.table + "' is a map from options to values");
+      }
+      flatten(entry.second, "", options);
       for (const auto& [key, option] : options) {
         if (option.IsNull()) {
           table.options[key] = std::nullopt;
@@ -143,14 +158,16 @@ Status apply_profile(const std::string& file, const std::string& env_file, env::
   std::map<std::string, std::string> variables = environment;
   if (!env_file.empty()) {
     STRAND_TRY(const std::string text, env::read_all(files, env_file, 1 << 20));
-    for (auto& [name, value] : parse_env_file(text)) variables[name] = value;
+    STRAND_TRY(const auto given, parse_env_file(env_file, text));
+    for (const auto& [name, value] : given) variables[name] = value;
   }
   STRAND_TRY(const std::string text, env::read_all(files, file, 1 << 20));
   try {
     return ProfileReader(file, std::move(variables), input).read(YAML::Load(text));
   } catch (const YAML::Exception& error) {
-    return Status(ErrorCode::kBadProfile, "not YAML: " + error.msg)
-        .at(file + ":" + std::to_string(error.mark.line + 1) + ":" + std::to_string(error.mark.column + 1));
+    return Status(ErrorCode::kBadProfile, "expected YAML, found something else: " + error.msg)
+        .at(file + ":" + std::to_string(error.mark.line + 1) + ":" + std::to_string(error.mark.column + 1))
+        .hint("a profile is a map with 'set' and 'tables'");
   }
 }
 

@@ -27,14 +27,13 @@ plan::Plan recount_plan(const plan::Plan& plan) {
 }
 
 Result<std::shared_ptr<Collection>> recount(const plan::Plan& plan, const connect::Registry& registry,
-                                            const std::string& scratch_dir, int parallelism,
-                                            int64_t memory_bytes, env::Env env) {
+                                            const std::string& scratch_dir, const Machine& machine,
+                                            env::Env env) {
   auto collection = std::make_shared<Collection>();
   connect::Registry own = registry;
   add_collect_connector(own, collection);
   plan::Plan counted = recount_plan(plan);
-  STRAND_TRY(runtime::JobOptions options,
-             job_options(counted, JobFolder{scratch_dir}, parallelism, memory_bytes));
+  STRAND_TRY(runtime::JobOptions options, job_options(counted, JobFolder{scratch_dir}, machine));
   options.checkpoint_dir = JobFolder{scratch_dir}.checkpoints();
   options.savepoint_dir = JobFolder{scratch_dir}.savepoints();
   options.checkpoints.interval.reset();

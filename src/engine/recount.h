@@ -9,6 +9,7 @@
 #include "connect/registry.h"
 #include "connect/sqlite/read.h"
 #include "engine/collect.h"
+#include "engine/job_options.h"
 #include "env/env.h"
 #include "plan/plan.h"
 
@@ -22,8 +23,8 @@ plan::Plan recount_plan(const plan::Plan& plan);
 /// Runs it in a state folder of its own, without watermarks before the end of the input, so that nothing is
 /// late.
 Result<std::shared_ptr<Collection>> recount(const plan::Plan& plan, const connect::Registry& registry,
-                                            const std::string& scratch_dir, int parallelism,
-                                            int64_t memory_bytes, env::Env env);
+                                            const std::string& scratch_dir, const Machine& machine,
+                                            env::Env env);
 
 /// A SQLite table that a job writes, and how its columns share a count between them.
 ///

@@ -149,11 +149,9 @@ void tell_beginning(const RunCommand& command, const plan::Plan& plan, const Con
 
 Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registry& registry, env::Env env) {
   const JobFolder folder = job_folder(state_root(command.state, command.environment), plan.job);
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  const int64_t memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
   auto log = log_options(command.log_format, command.environment);
   if (!log.ok()) return report(log.status());
-  auto options = job_options(plan, folder, cores, memory);
+  auto options = job_options(plan, folder, this_machine());
   if (!options.ok()) return report(options.status());
   auto restart = restart_options(plan);
   if (!restart.ok()) return report(restart.status());

@@ -3,6 +3,7 @@
 
 #include "runtime/build_operator.h"
 #include "runtime/graph.h"
+#include "runtime/tables.h"
 
 namespace strand::runtime {
 
@@ -16,7 +17,11 @@ class TaskMaker {
  public:
   TaskMaker(const Graph& graph, const connect::Registry& registry, const GraphOptions& options,
             const Restored& restored, const AttemptContext& context)
-      : graph_(graph), registry_(registry), options_(options), restored_(restored), context_(context) {
+      : graph_(graph),
+        tables_(registry, {options.job, options.zone, context.env, context.events, context.memory}),
+        options_(options),
+        restored_(restored),
+        context_(context) {
     stages_.resize(graph.stages);
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       stages_[graph.nodes[i].stage].nodes.push_back(i);
@@ -46,7 +51,7 @@ class TaskMaker {
     for (const GraphNode& graph_node : graph_.nodes) {
       const auto* write = std::get_if<SinkWrite>(&graph_node.node->detail);
       if (write == nullptr) continue;
-      STRAND_TRY(const auto sink, make_sink(*write));
+      STRAND_TRY(const auto sink, tables_.sink(*write));
       Status answer = sink->check(sink_start(0, graph_node.parallelism));
       if (!answer.ok() && answer.reaction() == Reaction::kFailJob) return answer;
     }
@@ -155,21 +160,6 @@ class TaskMaker {
     return found == restored_.manifest->operators.end() ? nullptr : &found->second;
   }
 
-  connect::TableContext table_context(const plan::TableSpec& table) const {
-    connect::TableContext out;
-    out.table = table.name;
-    out.schema = table.schema;
-    out.options = table.options;
-    out.primary_key = table.primary_key;
-    out.table_schema = table.schema;
-    out.zone = options_.zone;
-    out.env = context_.env;
-    out.events = context_.events;
-    out.memory = context_.memory;
-    out.job = options_.job;
-    return out;
-  }
-
   static bool option_is(const plan::TableSpec& table, const std::string& suffix, const std::string& value) {
     return std::any_of(table.options.begin(), table.options.end(), [&](const auto& option) {
       return option.first.ends_with(suffix) && option.second == value;
@@ -178,18 +168,13 @@ class TaskMaker {
 
   Status place_source(size_t i, Stage& stage) {
     const auto& scan = std::get<Scan>(node(i).node->detail);
-    STRAND_TRY(const connect::Connector* connector, registry_.find(scan.table.options, false));
-    connect::TableContext context = table_context(scan.table);
-    std::vector<columnar::Field> fields;
-    for (const size_t column : scan.read) fields.push_back((*scan.table.schema)[column]);
-    context.schema = std::make_shared<columnar::Schema>(std::move(fields));
-    context.want_bad = bad_is_read(i);
+    const bool want_bad = bad_is_read(i);
     Tasks::Source source;
     source.operator_id = node(i).id;
     source.table = scan.table.name;
-    STRAND_TRY(source.finder, connector->finder(context));
+    STRAND_TRY(source.finder, tables_.finder(scan, want_bad));
     for (int32_t s = 0; s < stage.parallelism; ++s) {
-      STRAND_TRY(auto reader, connector->reader(context));
+      STRAND_TRY(auto reader, tables_.reader(scan, want_bad));
       SourceOptions options;
       options.operator_id = node(i).id;
       options.table = scan.table.name;
@@ -198,7 +183,7 @@ class TaskMaker {
       options.tick_interval = options_.tick_interval;
       options.stream_time = options_.stream_time;
       options.future_skew = options_.future_skew;
-      options.divert_bad = context.want_bad;
+      options.divert_bad = want_bad;
       options.skip_bad = option_is(scan.table, ".ignore-parse-errors", "true");
       options.zone = options_.zone;
       STRAND_TRY(auto head, SourceHead::make(std::move(options), std::move(reader), context_));
@@ -326,7 +311,7 @@ class TaskMaker {
     const GraphNode& graph_node = node(stage.nodes[0]);
     const auto& write = std::get<SinkWrite>(graph_node.node->detail);
     for (size_t s = 0; s < stage.chains.size(); ++s) {
-      STRAND_TRY(auto sink, make_sink(write));
+      STRAND_TRY(auto sink, tables_.sink(write));
       flow::SinkStart start = sink_start(static_cast<int32_t>(s), stage.parallelism);
       const auto sections = restored_.sections.find(graph_node.id);
       if (sections != restored_.sections.end()) start.state = sections->second;
@@ -345,19 +330,6 @@ class TaskMaker {
     return Status();
   }
 
-  Result<std::unique_ptr<flow::Sink>> make_sink(const SinkWrite& write) const {
-    STRAND_TRY(const connect::Connector* connector, registry_.find(write.table.options, true));
-    connect::TableContext context = table_context(write.table);
-    std::vector<columnar::Field> fields;
-    for (const std::string& name : write.columns)
-      fields.push_back((*write.table.schema)[*write.table.schema->find(name)]);
-    context.schema = std::make_shared<columnar::Schema>(std::move(fields));
-    context.writer = write.writer;
-    context.closed_rows = write.closed_rows;
-    context.provisional = write.provisional;
-    return connector->sink(context);
-  }
-
   flow::SinkStart sink_start(int32_t subtask, int32_t parallelism) const {
     flow::SinkStart start;
     start.job = options_.job;
@@ -372,7 +344,7 @@ class TaskMaker {
   }
 
   const Graph& graph_;
-  const connect::Registry& registry_;
+  const Tables tables_;
   const GraphOptions& options_;
   const Restored& restored_;
   const AttemptContext& context_;

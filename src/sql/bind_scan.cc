@@ -45,14 +45,6 @@ std::string scan_key(const std::string& table, const std::map<std::string, std::
   return key;
 }
 
-Status at_option(Status status, const Table& table) {
-  for (const auto& [key, place] : table.option_places) {
-    if (status.message().find("'" + key + "'") != std::string::npos) return located(std::move(status), place);
-  }
-  const auto connector = table.option_places.find("connector");
-  return located(std::move(status), connector == table.option_places.end() ? table.place : connector->second);
-}
-
 }  // namespace
 
 columnar::SchemaPtr bad_schema() {
@@ -76,11 +68,8 @@ Result<Relation> Binder::bind_scan(const std::shared_ptr<Table>& table, const st
   for (const auto& [name, value] : options) {
     STRAND_OK(located(apply_options(hinted, {{name, value}}), hints[0].place));
   }
-  if (check_options_) {
-    Status checked = check_options_(hinted.spec.options, /*as_sink=*/false);
-    if (!checked.ok())
-      return options.empty() ? at_option(std::move(checked), hinted) : located(std::move(checked), place);
-  }
+  Status checked = checks_.read(hinted.spec);
+  STRAND_OK(options.empty() ? at_option(std::move(checked), hinted) : located(std::move(checked), place));
   const Nodes::Owner owner(nodes_, table->spec.name);
   STRAND_TRY(Relation scan, make_scan(hinted));
   scans_[key] = scan;

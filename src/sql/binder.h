@@ -22,15 +22,15 @@ namespace strand::sql {
 /// plan is optimised.
 class Binder {
  public:
-  Binder(Session& session, Catalog& catalog, const CheckOptions& check_options)
-      : session_(session), catalog_(catalog), check_options_(check_options) {}
+  Binder(Session& session, Catalog& catalog, const TableChecks& checks)
+      : session_(session), catalog_(catalog), checks_(checks) {}
 
   Result<Relation> bind_query(const ast::Query& query);
   /// Binds a view now.
   Status check_view(const std::string& name);
   Nodes& nodes() { return nodes_; }
   std::string zone() const { return session_.get("table.local-time-zone"); }
-  const CheckOptions& check_options() const { return check_options_; }
+  const TableChecks& checks() const { return checks_; }
 
   /// A projection of `input`; no node is made where it would change nothing.
   Relation project(const Relation& input, const std::vector<ExprPtr>& expressions,
@@ -87,7 +87,7 @@ class Binder {
 
   Session& session_;
   Catalog& catalog_;
-  const CheckOptions& check_options_;
+  const TableChecks& checks_;
   Nodes nodes_;
   std::map<std::string, Relation> scans_;
   int depth_ = 0;

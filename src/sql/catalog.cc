@@ -80,7 +80,7 @@ Status apply_options(Table& table, const std::map<std::string, std::optional<std
       table.idle_timeout.reset();
       if (!value) continue;
       Result<Duration> timeout = parse_duration(*value);
-      if (!timeout.ok()) return std::move(timeout).status();
+      if (!timeout.ok()) return Status(ErrorCode::kBadOption, "'" + key + "': " + timeout.status().message());
       table.idle_timeout = *timeout;
     } else if (key.starts_with(kWatermarkOptions)) {
       return Status(ErrorCode::kUnknownOption, "option '" + key + "' is not known")
@@ -92,6 +92,21 @@ Status apply_options(Table& table, const std::map<std::string, std::optional<std
     }
   }
   return Status();
+}
+
+Status at_option(Status status, const Table& table) {
+  if (status.ok()) return status;
+  const auto named = [&](const std::string& key) {
+    return status.message().find("'" + key + "'") != std::string::npos;
+  };
+  for (const auto& [key, origin] : table.option_origins) {
+    if (named(key)) return std::move(status).at(origin + " " + table.spec.name + "." + key);
+  }
+  for (const auto& [key, place] : table.option_places) {
+    if (named(key)) return located(std::move(status), place);
+  }
+  const auto connector = table.option_places.find("connector");
+  return located(std::move(status), connector == table.option_places.end() ? table.place : connector->second);
 }
 
 Status Catalog::check_free(const std::string& name, const Place& place) const {
@@ -129,9 +144,12 @@ Status Catalog::add_table(const ast::CreateTable& statement, const std::vector<T
     if (override.table != statement.name) continue;
     if (override.replaces_all) {
       table->spec.options.clear();
+      table->option_places.clear();
+      table->option_origins.clear();
       table->idle_timeout.reset();
     }
     STRAND_OK(apply_options(*table, override.options).at(override.origin));
+    for (const auto& [key, value] : override.options) table->option_origins[key] = override.origin;
     if (!override.watermark) continue;
     if (!table->watermark) {
       return Status(ErrorCode::kBadProfile,

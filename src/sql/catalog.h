@@ -29,8 +29,9 @@ struct Table {
   std::optional<size_t> time_column;  // WATERMARK FOR: index in `columns`
   ast::ExprPtr watermark;
   std::optional<Duration> idle_timeout;
-  std::optional<Place> metadata;  // where a METADATA column stands
-  std::map<std::string, Place> option_places;
+  std::optional<Place> metadata;                      // where a METADATA column stands
+  std::map<std::string, Place> option_places;         // in the WITH clause
+  std::map<std::string, std::string> option_origins;  // of those given outside the file
   Place place;
   Place watermark_place;
 };
@@ -71,5 +72,7 @@ class Catalog {
 
 /// Takes the options of an /*+ OPTIONS(…) */ or override into `table`.
 Status apply_options(Table& table, const std::map<std::string, std::optional<std::string>>& options);
+/// Gives an error about a table's options the place of the option that it names, else that of the connector.
+Status at_option(Status status, const Table& table);
 
 }  // namespace strand::sql

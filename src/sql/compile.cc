@@ -18,7 +18,7 @@ namespace {
 class Script {
  public:
   explicit Script(const SqlInput& input)
-      : input_(input), binder_(session_, catalog_, input.check_options), writers_(binder_, catalog_) {}
+      : input_(input), binder_(session_, catalog_, input.checks), writers_(binder_, catalog_) {}
 
   Status fix_settings() { return session_.fix(input_.settings); }
 

@@ -25,9 +25,12 @@ struct TableOverride {
   std::string origin;  // `prod.yaml`, `--with`
 };
 
-/// Whether the connector that `options` name is known and takes them, as source or sink. Its errors need no
-/// place.
-using CheckOptions = std::function<Status(const std::map<std::string, std::string>& options, bool as_sink)>;
+/// Whether the connector of a table is known and takes the table as it is declared: to be read, or to be
+/// written by this writer. Errors need no place.
+struct TableChecks {
+  std::function<Status(const plan::TableSpec&)> read = [](const plan::TableSpec&) { return Status(); };
+  std::function<Status(const plan::SinkWrite&)> write = [](const plan::SinkWrite&) { return Status(); };
+};
 
 struct SqlInput {
   std::string text;
@@ -36,7 +39,7 @@ struct SqlInput {
   std::map<std::string, plan::Setting> settings = {};
   /// Applied in this order over the WITH clauses.
   std::vector<TableOverride> tables = {};
-  CheckOptions check_options = {};
+  TableChecks checks = {};
 };
 
 struct CompiledJob {

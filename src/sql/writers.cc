@@ -173,10 +173,6 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(writer.columns),
                [&](const std::string& column) { return !is_key(spec, column); });
   STRAND_OK(claim(spec, std::move(writer)));
-  if (binder_.check_options()) {
-    STRAND_OK(located(binder_.check_options()(spec.options, /*as_sink=*/true),
-                      options.empty() ? table->place : insert.hints[0].place));
-  }
   const Nodes::Owner owner(
       binder_.nodes(), binder_.nodes().unique_owner(name == "strand" ? spec.name : spec.name + "." + name));
   STRAND_TRY(Relation rows, binder_.bind_query(*insert.query));
@@ -194,6 +190,9 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
                        .columns = columns,
                        .closed_rows = origin == RowOrigin::kClosed,
                        .provisional = origin == RowOrigin::kEarly};
+  Status checked = binder_.checks().write(sink);
+  STRAND_OK(options.empty() ? at_option(std::move(checked), *table)
+                            : located(std::move(checked), insert.hints[0].place));
   plan::Input edge = rows.input();
   for (const std::string& key : spec.primary_key) {
     edge.hash_keys.push_back(

@@ -25,7 +25,7 @@ int explain(Context& context, ExplainArguments& arguments) {
     arguments.load.restart = *restart;
   }
   const auto folder = engine::job_folder(state_root(context), compiled->plan.job);
-  const auto options = engine::job_options(compiled->plan, folder, cores(), memory_bytes());
+  const auto options = engine::job_options(compiled->plan, folder, engine::this_machine());
   if (!options.ok()) return engine::report(options.status());
   const auto restart = engine::restart_options(compiled->plan);
   if (!restart.ok()) return engine::report(restart.status());

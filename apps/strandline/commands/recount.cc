@@ -60,7 +60,7 @@ int diff(const plan::Plan& plan, const engine::Collection& collection) {
 
 Result<std::shared_ptr<engine::Collection>> count(Context& context, const plan::Plan& plan) {
   const Scratch scratch(context.real.files, context.environment);
-  return engine::recount(plan, context.registry, scratch.path(), cores(), memory_bytes(), context.real.env());
+  return engine::recount(plan, context.registry, scratch.path(), engine::this_machine(), context.real.env());
 }
 
 /// A table with hours, and its writer `final`.
@@ -101,7 +101,7 @@ Result<engine::Horizon> horizon_of(const plan::Plan& plan, const engine::FoundMa
 
 Status write_final(Context& context, const plan::Plan& plan, const RecountArguments& arguments) {
   const engine::JobFolder folder = engine::job_folder(state_root(context), plan.job);
-  STRAND_TRY(const auto options, engine::job_options(plan, folder, cores(), memory_bytes()));
+  STRAND_TRY(const auto options, engine::job_options(plan, folder, engine::this_machine()));
   STRAND_TRY(const auto snapshot, engine::find_manifest(context.real.files, options.checkpoint_dir));
   STRAND_TRY(const engine::Horizon horizon, horizon_of(plan, snapshot, arguments.final_after));
   STRAND_OK(context.real.files.make_dirs(folder.run()));

@@ -6,8 +6,6 @@
 #include <cctype>
 #include <charconv>
 
-#include "base/text.h"
-
 namespace strand::connect::file {
 namespace {
 
@@ -37,10 +35,10 @@ Result<bool> flag(const TableContext& table, const std::string& key) {
 }
 
 Status read_monitoring(const TableContext& table, FileOptions& options) {
-  if (const std::string* interval = value_of(table, "source.monitor-interval")) {
-    STRAND_TRY(const Duration duration, parse_duration(*interval));
-    if (duration.millis <= 0) return bad_value("source.monitor-interval", *interval, "longer than nothing");
-    options.monitor_interval = duration;
+  STRAND_TRY(options.monitor_interval, duration_option(table, "source.monitor-interval"));
+  if (options.monitor_interval && options.monitor_interval->millis <= 0) {
+    return bad_value("source.monitor-interval", *value_of(table, "source.monitor-interval"),
+                     "longer than nothing");
   }
   if (const std::string* regex = value_of(table, "source.path.regex-pattern")) {
     const re2::RE2 pattern(*regex, re2::RE2::Quiet);
@@ -56,7 +54,9 @@ Status read_limits(const TableContext& table, FileOptions& options) {
   const std::string key = "strand.max-record-bytes";
   const std::string* value = value_of(table, key);
   if (value == nullptr) return Status();
-  STRAND_TRY(options.record_bytes_max, parse_bytes(*value));
+  const auto bytes = parse_bytes(*value);
+  if (!bytes.ok()) return bad_value(key, *value, "a number of bytes such as '16 mb'");
+  options.record_bytes_max = *bytes;
   if (options.record_bytes_max < 1 || options.record_bytes_max > kRecordBytesMax) {
     return bad_value(key, *value, "1 byte to 1 GiB");
   }
@@ -66,7 +66,8 @@ Status read_limits(const TableContext& table, FileOptions& options) {
 Status read_format(const TableContext& table, FileOptions& options) {
   const std::string* format = value_of(table, "format");
   if (format == nullptr) {
-    return Status(ErrorCode::kBadOption, "table " + table.table + " has no 'format'").hint("'json' or 'csv'");
+    return Status(ErrorCode::kBadOption, "table " + table.table + " has no 'format'")
+        .hint("add 'format' = 'json', 'csv' or 'raw'");
   }
   options.format = *format;
   STRAND_TRY(options.ignore_bad, flag(table, *format + ".ignore-parse-errors"));
@@ -96,7 +97,7 @@ Result<FileOptions> read_options(const TableContext& table) {
   const std::string* path = value_of(table, "path");
   if (path == nullptr || path->empty()) {
     return Status(ErrorCode::kBadOption, "table " + table.table + " has no 'path'")
-        .hint("'path' = 'FOLDER', relative to the working folder");
+        .hint("add 'path' = 'FOLDER', relative to the working folder");
   }
   options.path = path->starts_with("file://") ? path->substr(7) : *path;
   while (options.path.size() > 1 && options.path.back() == '/') options.path.pop_back();

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "base/hash.h"
-#include "base/text.h"
 #include "connect/sqlite/flush_store.h"
 #include "connect/sqlite/transaction_store.h"
 #include "connect/table/flush_sink.h"
@@ -19,20 +18,18 @@ std::string option(const TableContext& context, const std::string& name, const s
   return found == context.options.end() ? fallback : found->second;
 }
 
-Status bad_option(const TableContext& context, std::string message, std::string hint) {
-  return Status(ErrorCode::kBadOption, std::move(message)).at("table " + context.table).hint(std::move(hint));
+Status bad_option(std::string message, std::string hint) {
+  return Status(ErrorCode::kBadOption, std::move(message)).hint(std::move(hint));
 }
 
 Result<SqliteOptions> store_options(const TableContext& context) {
   SqliteOptions options;
   options.path = option(context, "path", "");
   if (options.path.empty()) {
-    return bad_option(context, "expected 'path', the database file, found none", "add 'path' = 'results.db'");
+    return bad_option("expected 'path', the database file, found none", "add 'path' = 'results.db'");
   }
-  const auto timeout = context.options.find("strand.busy-timeout");
-  if (timeout != context.options.end()) {
-    STRAND_TRY(options.busy_timeout, parse_duration(timeout->second));
-  }
+  STRAND_TRY(const auto timeout, duration_option(context, "strand.busy-timeout"));
+  options.busy_timeout = timeout.value_or(options.busy_timeout);
   return options;
 }
 
@@ -45,8 +42,7 @@ Result<size_t> batch_rows(const TableContext& context) {
       rows <= table::FlushOptions::kBatchRowsMax) {
     return rows;
   }
-  return bad_option(context,
-                    "expected 'sink.buffer-flush.max-rows' from 1 to " +
+  return bad_option("expected 'sink.buffer-flush.max-rows' from 1 to " +
                         std::to_string(table::FlushOptions::kBatchRowsMax) + ", found '" + text + "'",
                     "remove it for the default, " + std::to_string(table::FlushOptions::kBatchRowsDefault));
 }
@@ -63,11 +59,11 @@ Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context) {
         make_transaction_store(std::move(store)), context.env, {lane, context.memory, {}});
   }
   if (mode != "flush") {
-    return bad_option(context, "expected 'sink.mode' to be 'flush' or 'transaction', found '" + mode + "'",
+    return bad_option("expected 'sink.mode' to be 'flush' or 'transaction', found '" + mode + "'",
                       "remove it for the default, flush");
   }
   if (context.primary_key.empty()) {
-    return bad_option(context, "mode flush overwrites rows by their key, and the table has no PRIMARY KEY",
+    return bad_option("mode flush overwrites rows by their key, and the table has no PRIMARY KEY",
                       "declare PRIMARY KEY (...) NOT ENFORCED, or set 'sink.mode' = 'transaction'");
   }
   table::FlushOptions options;

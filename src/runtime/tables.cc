@@ -1,0 +1,86 @@
+#include "runtime/tables.h"
+
+namespace strand::runtime {
+
+namespace {
+
+template <class Made>
+Result<Made> at_table(Result<Made> made, const plan::TableSpec& table) {
+  if (made.ok()) return made;
+  return std::move(made).status().at("table " + table.name);
+}
+
+template <class Made>
+Status outcome(const Result<Made>& made) {
+  return made.ok() ? Status() : made.status();
+}
+
+}  // namespace
+
+connect::TableContext Tables::context(const plan::TableSpec& table) const {
+  connect::TableContext out;
+  out.job = host_.job;
+  out.table = table.name;
+  out.schema = table.schema;
+  out.options = table.options;
+  out.primary_key = table.primary_key;
+  out.table_schema = table.schema;
+  out.zone = host_.zone;
+  out.env = host_.env;
+  out.events = host_.events;
+  out.memory = host_.memory;
+  return out;
+}
+
+connect::TableContext Tables::context(const plan::Scan& scan, bool want_bad) const {
+  connect::TableContext out = context(scan.table);
+  std::vector<columnar::Field> fields;
+  for (const size_t column : scan.read) fields.push_back((*scan.table.schema)[column]);
+  out.schema = std::make_shared<columnar::Schema>(std::move(fields));
+  out.want_bad = want_bad;
+  return out;
+}
+
+connect::TableContext Tables::context(const plan::SinkWrite& write) const {
+  connect::TableContext out = context(write.table);
+  std::vector<columnar::Field> fields;
+  for (const std::string& name : write.columns)
+    fields.push_back((*write.table.schema)[*write.table.schema->find(name)]);
+  out.schema = std::make_shared<columnar::Schema>(std::move(fields));
+  out.writer = write.writer;
+  out.closed_rows = write.closed_rows;
+  out.provisional = write.provisional;
+  return out;
+}
+
+Result<std::unique_ptr<flow::ShardFinder>> Tables::finder(const plan::Scan& scan, bool want_bad) const {
+  STRAND_TRY(const connect::Connector* connector,
+             at_table(registry_.find(scan.table.options, /*as_sink=*/false), scan.table));
+  return at_table(connector->finder(context(scan, want_bad)), scan.table);
+}
+
+Result<std::unique_ptr<flow::SourceReader>> Tables::reader(const plan::Scan& scan, bool want_bad) const {
+  STRAND_TRY(const connect::Connector* connector,
+             at_table(registry_.find(scan.table.options, /*as_sink=*/false), scan.table));
+  return at_table(connector->reader(context(scan, want_bad)), scan.table);
+}
+
+Result<std::unique_ptr<flow::Sink>> Tables::sink(const plan::SinkWrite& write) const {
+  STRAND_TRY(const connect::Connector* connector,
+             at_table(registry_.find(write.table.options, /*as_sink=*/true), write.table));
+  return at_table(connector->sink(context(write)), write.table);
+}
+
+Status Tables::check_read(const plan::TableSpec& table) const {
+  STRAND_TRY(const connect::Connector* connector, registry_.find(table.options, /*as_sink=*/false));
+  const connect::TableContext told = context(table);
+  STRAND_OK(outcome(connector->finder(told)));
+  return outcome(connector->reader(told));
+}
+
+Status Tables::check_write(const plan::SinkWrite& write) const {
+  STRAND_TRY(const connect::Connector* connector, registry_.find(write.table.options, /*as_sink=*/true));
+  return outcome(connector->sink(context(write)));
+}
+
+}  // namespace strand::runtime

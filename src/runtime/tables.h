@@ -1,0 +1,45 @@
+// From the tables of a plan to what reads and writes them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "connect/registry.h"
+#include "plan/plan.h"
+
+namespace strand::runtime {
+
+/// What connectors are given beside the table.
+struct TableHost {
+  std::string job;
+  std::string zone = "UTC";
+  env::Env env;
+  obs::EventSink* events = nullptr;
+  obs::MemoryAccount* memory = nullptr;
+};
+
+/// Makes readers and sinks. Making one asks no store and touches no file: what is refused here is refused
+/// because of the table's declaration alone, so whoever checks a job without running it makes them too and
+/// gets the answer of a run. Immutable; the registry must outlive it.
+class Tables {
+ public:
+  Tables(const connect::Registry& registry, TableHost host) : registry_(registry), host_(std::move(host)) {}
+
+  /// `want_bad`: somebody reads T$bad.
+  Result<std::unique_ptr<flow::ShardFinder>> finder(const plan::Scan& scan, bool want_bad) const;
+  Result<std::unique_ptr<flow::SourceReader>> reader(const plan::Scan& scan, bool want_bad) const;
+  Result<std::unique_ptr<flow::Sink>> sink(const plan::SinkWrite& write) const;
+
+  /// Whether the three above would succeed. An error has no place yet.
+  Status check_read(const plan::TableSpec& table) const;
+  Status check_write(const plan::SinkWrite& write) const;
+
+ private:
+  connect::TableContext context(const plan::TableSpec& table) const;
+  connect::TableContext context(const plan::Scan& scan, bool want_bad) const;
+  connect::TableContext context(const plan::SinkWrite& write) const;
+  const connect::Registry& registry_;
+  TableHost host_;
+};
+
+}  // namespace strand::runtime
