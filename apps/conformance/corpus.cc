@@ -10,14 +10,6 @@
 namespace strand::conformance {
 namespace {
 
-Result<std::string> read_file(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return Status(ErrorCode::kFileNotFound, "cannot read " + file);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
-}
-
 Result<std::string> decompress(const std::string& bytes, const std::string& file) {
   const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
@@ -38,6 +30,14 @@ std::string describe(const Json& object, const std::string& name) {
 }
 
 }  // namespace
+
+Result<std::string> read_file(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return Status(ErrorCode::kFileNotFound, "cannot read " + file);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  return bytes.str();
+}
 
 Result<std::vector<std::string>> case_files(const std::string& folder) {
   std::error_code error;

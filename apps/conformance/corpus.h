@@ -9,6 +9,7 @@
 
 namespace strand::conformance {
 
+Result<std::string> read_file(const std::string& file);
 /// The files of a folder that hold cases (`*.jsonl`, `*.jsonl.zst`), by name.
 Result<std::vector<std::string>> case_files(const std::string& folder);
 /// One case a line.

@@ -7,20 +7,24 @@
 #include "conformance/compare.h"
 #include "conformance/corpus.h"
 #include "conformance/family.h"
+#include "conformance/sql/run.h"
 
 namespace strand::conformance {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: conformance operators DIR [--where key=value,...] [--strict] [--verbose]\n"
-    "  Replays every case of the .jsonl and .jsonl.zst files in DIR.\n"
-    "  --where    only cases with these values, e.g. family=window,assigner=tumbling,trigger=default\n"
+    "usage: conformance operators|sql DIR [--where key=value,...] [--strict] [--verbose]\n"
+    "  operators  replays every case of the .jsonl and .jsonl.zst files in DIR\n"
+    "  sql        plays every .case file below DIR: SQL text, input and output\n"
+    "  --where    only cases with these values: family=window,assigner=tumbling,trigger=default;\n"
+    "             of SQL: topic=window_tvf,case=hop\n"
     "  --strict   unsupported cases count as failed\n"
-    "  --verbose  says what differs, and why a case is not supported\n";
+    "  --verbose, -v  says what differs, and why a case is not supported\n";
 
 struct Options {
+  bool sql = false;
   std::string folder;
-  Where where;
+  std::string where;
   bool strict = false;
   bool verbose = false;
 };
@@ -77,12 +81,17 @@ void print(const std::string& name, const Tally& tally) {
 }
 
 Result<Tally> run(const Options& options) {
+  if (options.sql) {
+    STRAND_TRY(const sql::Counts counts, sql::run({options.folder, options.where, options.verbose}));
+    return Tally{counts.passed, counts.failed, counts.unsupported};
+  }
+  STRAND_TRY(const Where where, Where::parse(options.where));
   STRAND_TRY(const std::vector<std::string> files, case_files(options.folder));
   std::map<std::string, Tally> families;
   for (const std::string& file : files) {
     STRAND_TRY(const std::vector<Json> cases, read_cases(file));
     for (const Json& test_case : cases) {
-      if (options.where.matches(test_case)) {
+      if (where.matches(test_case)) {
         run_case(test_case, options.verbose, families[text(test_case, "family")]);
       }
     }
@@ -102,19 +111,19 @@ Result<Options> parse(int count, char** arguments) {
     const std::string argument = arguments[i];
     if (argument == "--strict") {
       options.strict = true;
-    } else if (argument == "--verbose") {
+    } else if (argument == "--verbose" || argument == "-v") {
       options.verbose = true;
     } else if (argument == "--where" && i + 1 < count) {
-      STRAND_TRY(options.where, Where::parse(arguments[++i]));
-    } else if (i == 1 && argument == "operators") {
-      continue;
+      options.where = arguments[++i];
+    } else if (i == 1 && (argument == "operators" || argument == "sql")) {
+      options.sql = argument == "sql";
     } else if (i == 2 && !argument.starts_with("-")) {
       options.folder = argument;
     } else {
       return Status(ErrorCode::kBadUsage, "unexpected argument `" + argument + "`");
     }
   }
-  if (options.folder.empty()) return Status(ErrorCode::kBadUsage, "expected `operators DIR`");
+  if (options.folder.empty()) return Status(ErrorCode::kBadUsage, "expected `operators DIR` or `sql DIR`");
   return options;
 }
 

@@ -1,0 +1,44 @@
+// A recorded SQL case: a text file with a header and sections (tests/conformance/README.md).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace strand::conformance::sql {
+
+/// `%% name arguments`, and the lines below it.
+struct Section {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::vector<std::string> lines;
+  std::string text() const;
+};
+
+struct Case {
+  std::string topic;  // the folder
+  std::string name;   // the file, without `.case`
+  std::map<std::string, std::string> header;
+  std::vector<Section> sections;
+
+  std::string option(const std::string& key, const std::string& otherwise = "") const;
+  /// The text of all sections of that name.
+  std::string text(const std::string& section) const;
+  const Section* section(const std::string& name) const;
+};
+
+/// One line of the input section.
+struct InputLine {
+  std::string table;
+  std::string payload;
+};
+
+/// The cases of DIR/<topic>/*.case and of DIR/<topic>.cases.zst, by topic and name.
+Result<std::vector<Case>> read_cases(const std::string& folder);
+/// The input in order of arrival. Errors: kFileNotFound for an `@file` that is not there.
+Result<std::vector<InputLine>> input_of(const Case& test_case, const std::string& folder);
+
+}  // namespace strand::conformance::sql

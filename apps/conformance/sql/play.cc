@@ -1,0 +1,123 @@
+#include "conformance/sql/play.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/job_options.h"
+#include "sim/world/virtual_driver.h"
+#include "sql/compile.h"
+
+namespace strand::conformance::sql {
+namespace {
+
+constexpr int64_t kMemory = int64_t{1} << 30;
+constexpr int64_t kStart = 1'770'552'000'000;  // 2026-02-08 12:00, when the played day begins
+constexpr Duration kToEnd{100};
+
+Result<runtime::JobOptions> play_options(const plan::Plan& plan, int parallelism) {
+  STRAND_TRY(runtime::JobOptions options, engine::job_options(plan, {"/state/case"}, parallelism, kMemory));
+  options.checkpoints.interval.reset();
+  options.future_skew.reset();
+  const auto interval = plan.settings.find("pipeline.auto-watermark-interval");
+  if (interval == plan.settings.end() || interval->second.origin == "default")
+    options.tick_interval = Duration{0};
+  return options;
+}
+
+/// `+U {...}` is an update; without a kind before it the payload is an insertion. Payloads of a format have
+/// no kind.
+Stage::Line line_of(const std::string& payload) {
+  static constexpr std::array<std::string_view, 4> kKinds = {"+I ", "-U ", "+U ", "-D "};
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    if (payload.starts_with(kKinds[i])) return {static_cast<columnar::RowKind>(i), payload.substr(3)};
+  }
+  return {columnar::RowKind::kInsert, payload};
+}
+
+/// Steps one attempt through the input.
+class Player {
+ public:
+  Player(const plan::Plan& plan, Played& played)
+      : plan_(plan), played_(played), world_(0, WallTime{kStart}) {}
+
+  Status run(const connect::Registry& registry, const std::vector<InputLine>& input, int parallelism) {
+    STRAND_TRY(const runtime::JobOptions options, play_options(plan_, parallelism));
+    STRAND_TRY(attempt_,
+               runtime::JobAttempt::start(plan_, registry, options, {runtime::RestoreChoice::Kind::kNone, {}},
+                                          world_.env(), nullptr));
+    driver_ = std::make_unique<sim::VirtualDriver>(world_, *attempt_);
+    played_.started = true;
+    STRAND_OK(come_to_rest());
+    std::vector<std::string> tables;
+    int number = 0;
+    for (const InputLine& line : input) {
+      if (std::find(tables.begin(), tables.end(), line.table) == tables.end()) tables.push_back(line.table);
+      played_.stage->set_played(++number);
+      played_.stage->feed(line.table).lines.push_back(line_of(line.payload));
+      STRAND_OK(come_to_rest());
+    }
+    return end(tables);
+  }
+
+ private:
+  Status come_to_rest() {
+    world_.clock.advance(Duration{1});
+    return driver_->settle();
+  }
+
+  Status end(std::vector<std::string> tables) {
+    played_.stage->set_played(kEnd);
+    for (const plan::NodePtr& node : plan_.nodes()) {
+      const auto* scan = std::get_if<plan::Scan>(&node->detail);
+      if (scan == nullptr) continue;
+      if (std::find(tables.begin(), tables.end(), scan->table.name) == tables.end())
+        tables.push_back(scan->table.name);
+    }
+    for (const std::string& table : tables) {
+      played_.stage->feed(table).ended = true;
+      STRAND_OK(come_to_rest());
+    }
+    STRAND_OK(driver_->run_until(world_.clock.now() + kToEnd));
+    return attempt_->finished()
+               ? Status()
+               : Status(ErrorCode::kInternal, "the job does not end when its input has ended");
+  }
+
+  const plan::Plan& plan_;
+  Played& played_;
+  sim::SimEnv world_;
+  std::unique_ptr<runtime::JobAttempt> attempt_;
+  std::unique_ptr<sim::VirtualDriver> driver_;
+};
+
+}  // namespace
+
+const Received* Played::result() const {
+  for (const auto& [name, received] : stage->received()) {
+    if (name.starts_with("print")) return &received;
+  }
+  return nullptr;
+}
+
+Played play(const std::string& text, const std::vector<InputLine>& input, int parallelism) {
+  Played played;
+  played.stage = std::make_shared<Stage>();
+  connect::Registry registry;
+  connect::add_builtin_connectors(registry);
+  add_script_connectors(registry, played.stage);
+  ::strand::sql::SqlInput source{.text = text, .file = "case.sql"};
+  source.check_options = [&registry](const std::map<std::string, std::string>& options, bool as_sink) {
+    const auto found = registry.find(options, as_sink);
+    return found.ok() ? Status() : found.status();
+  };
+  const auto job = ::strand::sql::compile(source);
+  if (!job.ok()) {
+    played.error = job.status();
+    return played;
+  }
+  Player player(job->plan, played);
+  played.error = player.run(registry, input, parallelism);
+  return played;
+}
+
+}  // namespace strand::conformance::sql

@@ -1,0 +1,26 @@
+// Plays a job of a case through the engine: SQL text to plan to running tasks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/sql/script.h"
+
+namespace strand::conformance::sql {
+
+/// What became of a job.
+struct Played {
+  Status error;
+  bool started = false;  // false: the error came before the job ran
+  std::shared_ptr<Stage> stage;
+  /// The rows of the query itself; none for INSERTs.
+  const Received* result() const;
+};
+
+/// Compiles `text` and plays `input` to it, a line at a time: each line is handed out when everything that
+/// the one before it caused has come to rest; then the tables end, one by one, in the order of their first
+/// line. Watermarks follow each row, there are no checkpoints and no restarts, as when the cases were
+/// recorded.
+Played play(const std::string& text, const std::vector<InputLine>& input, int parallelism);
+
+}  // namespace strand::conformance::sql

@@ -1,0 +1,124 @@
+#include "conformance/sql/run.h"
+
+#include <cstdio>
+#include <map>
+#include <sstream>
+
+#include "conformance/sql/eval.h"
+#include "conformance/sql/judge.h"
+
+namespace strand::conformance::sql {
+namespace {
+
+struct Filter {
+  std::string topic;
+  std::string name;
+  bool matches(const Case& test_case) const {
+    return (topic.empty() || topic == test_case.topic) && (name.empty() || name == test_case.name);
+  }
+};
+
+Result<Filter> parse_filter(const std::string& where) {
+  Filter filter;
+  std::istringstream parts(where);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals);
+    if (equals == std::string::npos || (key != "topic" && key != "case")) {
+      return Status(ErrorCode::kBadUsage, "--where: expected topic=… or case=…, found `" + part + "`");
+    }
+    (key == "topic" ? filter.topic : filter.name) = part.substr(equals + 1);
+  }
+  return filter;
+}
+
+Verdict judge_sink(const Case& test_case, const Section& section, const Played& played) {
+  const Received* received = played.result();
+  if (section.arguments.size() > 1) {
+    const auto found = played.stage->received().find(section.arguments[1]);
+    received = found == played.stage->received().end() ? nullptr : &found->second;
+  }
+  if (received == nullptr) return failed("nothing was written to " + section.arguments.back());
+  if (std::string differs = columns_differ(section, *received->schema); !differs.empty())
+    return failed(differs);
+  return failed(difference(test_case, section, *received));
+}
+
+Verdict judge_query(const Case& test_case, const std::string& folder) {
+  Result<std::vector<InputLine>> input = input_of(test_case, folder);
+  if (!input.ok()) return failed(input.status().to_string());
+  const std::string text = test_case.text("setup") + test_case.text("query");
+  const Played played = play(text, *input, std::stoi(test_case.option("parallelism", "1")));
+  Verdict verdict;
+  bool refused = false;
+  for (const Section& section : test_case.sections) {
+    if (section.name != "expect" || section.arguments.empty() || !verdict.problem.empty()) continue;
+    if (section.arguments[0] == "error") {
+      refused = true;
+      verdict = failed(refusal_differs(test_case, section, played));
+    } else if (played.error.ok() || played.started) {
+      verdict = judge_sink(test_case, section, played);
+    }
+  }
+  const bool not_supported = !played.error.ok() && is_not_supported(played.error);
+  if (not_supported && (!refused || !verdict.problem.empty())) return unsupported(played.error.to_string());
+  if (!refused && !played.error.ok()) return failed(played.error.to_string());
+  return verdict;
+}
+
+/// Flink's answer is a mistake: ours must be another one.
+Verdict judge_defect(Verdict verdict) {
+  if (verdict.unsupported) return verdict;
+  return verdict.problem.empty() ? failed("the answer is the one that is recorded as a defect") : Verdict();
+}
+
+void count(const Case& test_case, const std::string& what, const Verdict& verdict, bool verbose,
+           Counts& counts) {
+  const char* name = verdict.problem.empty() ? "passed" : verdict.unsupported ? "unsupported" : "failed";
+  ++(verdict.problem.empty() ? counts.passed : verdict.unsupported ? counts.unsupported : counts.failed);
+  if (!verbose || verdict.problem.empty()) return;
+  std::printf("%s %s/%s%s: %s\n", name, test_case.topic.c_str(), test_case.name.c_str(), what.c_str(),
+              verdict.problem.c_str());
+  std::fflush(stdout);
+}
+
+void run_case(const Case& test_case, const RunOptions& options, Counts& counts) {
+  if (test_case.section("eval") != nullptr) {
+    for (const auto& [expression, verdict] : judge_evals(test_case, options.folder)) {
+      count(test_case, " " + expression, verdict, options.verbose, counts);
+    }
+    return;
+  }
+  Verdict verdict = judge_query(test_case, options.folder);
+  if (test_case.header.contains("defect")) verdict = judge_defect(std::move(verdict));
+  count(test_case, "", verdict, options.verbose, counts);
+}
+
+void print(const std::string& name, const Counts& counts) {
+  std::printf("%s%d passed, %d failed, %d unsupported\n", name.c_str(), counts.passed, counts.failed,
+              counts.unsupported);
+}
+
+}  // namespace
+
+bool is_not_supported(const Status& error) { return error.code() == ErrorCode::kUnsupportedSql; }
+
+Result<Counts> run(const RunOptions& options) {
+  STRAND_TRY(const Filter filter, parse_filter(options.where));
+  STRAND_TRY(const std::vector<Case> cases, read_cases(options.folder));
+  std::map<std::string, Counts> topics;
+  for (const Case& test_case : cases) {
+    if (filter.matches(test_case)) run_case(test_case, options, topics[test_case.topic]);
+  }
+  Counts all;
+  for (const auto& [topic, counts] : topics) {
+    print(topic + ": ", counts);
+    all.passed += counts.passed;
+    all.failed += counts.failed;
+    all.unsupported += counts.unsupported;
+  }
+  print("", all);
+  return all;
+}
+
+}  // namespace strand::conformance::sql

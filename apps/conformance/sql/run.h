@@ -1,0 +1,26 @@
+// conformance sql: plays recorded SQL cases.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace strand::conformance::sql {
+
+struct RunOptions {
+  std::string folder;
+  std::string where;  // topic=…,case=…
+  bool verbose = false;
+};
+
+struct Counts {
+  int passed = 0;
+  int failed = 0;
+  int unsupported = 0;
+};
+
+/// Plays the cases and prints a line for each topic. An expression of an `eval` section counts as a case of
+/// its own.
+Result<Counts> run(const RunOptions& options);
+
+}  // namespace strand::conformance::sql

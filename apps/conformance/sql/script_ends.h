@@ -1,0 +1,12 @@
+// The two ends of the connector `script`.
+#pragma once
+
+#include "conformance/sql/script.h"
+
+namespace strand::conformance::sql {
+
+connect::MakeFinder script_finder();
+connect::MakeReader script_reader(const std::shared_ptr<Stage>& stage);
+connect::MakeSink script_sink(const std::shared_ptr<Stage>& stage);
+
+}  // namespace strand::conformance::sql
