@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/job_options.h"
+#include "runtime/tables.h"
 #include "sim/world/virtual_driver.h"
 #include "sql/compile.h"
 
@@ -15,7 +16,7 @@ constexpr int64_t kStart = 1'770'552'000'000;  // 2026-02-08 12:00, when the pla
 constexpr Duration kToEnd{100};
 
 Result<runtime::JobOptions> play_options(const plan::Plan& plan, int parallelism) {
-  STRAND_TRY(runtime::JobOptions options, engine::job_options(plan, {"/state/case"}, parallelism, kMemory));
+  STRAND_TRY(runtime::JobOptions options, engine::job_options(plan, {"/state/case"}, {parallelism, kMemory}));
   options.checkpoints.interval.reset();
   options.future_skew.reset();
   const auto interval = plan.settings.find("pipeline.auto-watermark-interval");
@@ -106,15 +107,17 @@ Played play(const std::string& text, const std::vector<InputLine>& input, int pa
   connect::add_builtin_connectors(registry);
   add_script_connectors(registry, played.stage);
   ::strand::sql::SqlInput source{.text = text, .file = "case.sql"};
-  source.check_options = [&registry](const std::map<std::string, std::string>& options, bool as_sink) {
-    const auto found = registry.find(options, as_sink);
-    return found.ok() ? Status() : found.status();
-  };
+  sim::SimEnv nowhere(0, WallTime{kStart});
+  const runtime::Tables tables(registry, {{}, "UTC", nowhere.env()});
+  source.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
+  source.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
   const auto job = ::strand::sql::compile(source);
   if (!job.ok()) {
     played.error = job.status();
     return played;
   }
+  played.error = engine::check_plan(job->plan, registry, nowhere.env());
+  if (!played.error.ok()) return played;
   Player player(job->plan, played);
   played.error = player.run(registry, input, parallelism);
   return played;
