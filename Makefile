@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 RUNS ?= 100000
 N ?= 100
 
-.PHONY: deps build test demo bench story sim crash format tidy sanitize clean
+.PHONY: deps build test demo bench story sim crash format tidy sanitize arm64 clean
 
 deps:
 	@scripts/install-deps.sh
@@ -40,6 +40,10 @@ tidy: deps
 
 sanitize: deps
 	@for preset in asan tsan; do cmake --preset $$preset > /dev/null && cmake --build --preset $$preset -j $(JOBS) && ctest --preset $$preset -j $(JOBS) || exit 1; done
+
+arm64: build
+	@command -v aarch64-linux-gnu-g++ > /dev/null || { echo 'needs the cross compiler: apt-get install g++-aarch64-linux-gnu'; exit 1; }
+	@scripts/arm64.py -j $(JOBS)
 
 clean:
 	@rm -rf build
