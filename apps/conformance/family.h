@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/status.h"
@@ -18,6 +19,11 @@ class Replay {
  public:
   virtual ~Replay() = default;
   virtual Result<Json> step(const Json& step) = 0;
+  /// Elements of one input that follow each other, handed over at once.
+  virtual bool takes_batches() const { return false; }
+  virtual Result<Json> elements(std::span<const Json>) {
+    return Status(ErrorCode::kInternal, "this operator takes one element at a time");
+  }
 };
 
 /// How the outputs of a step are compared.
@@ -34,9 +40,17 @@ struct Family {
   /// Nothing (and the reason in `unsupported`) for a configuration that the engine does not have.
   std::unique_ptr<Replay> replay;
   std::string unsupported;
+  /// The steps `snapshot` and `restore` exist. A restore with `keeps_inputs` does not forget how far the
+  /// inputs were, as if the sources had told it again, and leaves timers that are due by the clock to its
+  /// next step.
+  bool restorable = false;
   /// The engine refused the configuration.
   Status refused;
 };
+
+/// In a configuration: whether a restore forgets the watermark, as Flink's does. A case that says nothing
+/// does.
+inline constexpr const char* kFlinkRestore = "strand.compat.flink-restore";
 
 /// The replay of a case of `family` with `config`.
 Family make_family(const std::string& family, const Json& config);

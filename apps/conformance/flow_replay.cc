@@ -10,17 +10,16 @@ namespace {
 
 constexpr int32_t kGroups = 128;
 
-Result<columnar::Batch> one_row(const columnar::SchemaPtr& schema, const Json& step) {
+Status append_row(columnar::BatchBuilder& builder, const Json& step) {
   const auto time = step.find("ts");
   if (time == step.end() || time->is_null()) {
     return Status(ErrorCode::kMissingEventTime, "expected an event time, found NULL");
   }
-  columnar::BatchBuilder builder(schema);
   builder.column(0).append_string(step.at("key").get<std::string>());
   builder.column(1).append(number(step, "value", 0));
   builder.column(2).append(time->get<int64_t>());
   builder.end_row();
-  return builder.finish();
+  return {};
 }
 
 }  // namespace
@@ -59,6 +58,7 @@ void FlowReplay::Collector::drain(Json& result) {
 FlowReplay::FlowReplay(FlowJob job, const Json& config)
     : job_(std::move(job)),
       parallelism_(static_cast<int32_t>(number(config, "parallelism", 1))),
+      inputs_(job_.inputs),
       out_(job_) {}
 
 Status FlowReplay::start() {
@@ -69,9 +69,8 @@ Status FlowReplay::start() {
 Result<Json> FlowReplay::step(const Json& step) {
   const std::string op = text(step, "op");
   const auto input = static_cast<size_t>(number(step, "input", 1)) - 1;
-  if (op == "element") {
-    STRAND_OK(element(input, step));
-  } else if (op == "watermark") {
+  if (op == "element") return elements(std::span(&step, 1));
+  if (op == "watermark") {
     STRAND_OK(watermark(input, EventTime{step.at("ts").get<int64_t>()}));
   } else if (op == "end") {
     for (size_t i = 0; i < job_.inputs; ++i) STRAND_OK(watermark(i, EventTime::max()));
@@ -81,6 +80,7 @@ Result<Json> FlowReplay::step(const Json& step) {
     STRAND_OK(snapshot(step.at("id").get<int64_t>()));
   } else if (op == "restore") {
     const auto same = static_cast<int64_t>(lanes_.size());
+    if (!flag(step, "keeps_inputs")) inputs_ = time::CombinedStatus(job_.inputs);
     STRAND_OK(open(static_cast<int32_t>(number(step, "parallelism", same)),
                    &snapshots_.at(step.at("id").get<int64_t>())));
   } else if (op != "processing_time") {
@@ -91,7 +91,6 @@ Result<Json> FlowReplay::step(const Json& step) {
 
 Status FlowReplay::open(int32_t parallelism, const Snapshot* from) {
   lanes_.clear();
-  inputs_ = time::CombinedStatus(job_.inputs);
   for (int32_t i = 0; i < parallelism; ++i) {
     auto lane = std::make_unique<Lane>();
     lane->context.operator_id = "operator";
@@ -139,13 +138,25 @@ Status FlowReplay::snapshot(int64_t id) {
   return {};
 }
 
-Status FlowReplay::element(size_t input, const Json& step) {
-  STRAND_TRY(const columnar::Batch row, one_row(job_.input, step));
-  std::vector<uint64_t> hashes;
-  columnar::hash_rows(row, std::vector<size_t>{0}, hashes);
-  const int32_t group = columnar::key_group(hashes.front(), kGroups);
-  const auto owner = static_cast<size_t>(owner_of(group, static_cast<int32_t>(lanes_.size()), kGroups));
-  return lanes_[owner]->op->process(static_cast<int>(input), row, out_);
+Result<Json> FlowReplay::elements(std::span<const Json> steps) {
+  std::vector<columnar::BatchBuilder> by_lane;
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) by_lane.emplace_back(job_.input);
+  for (const Json& step : steps) {
+    columnar::BatchBuilder one(job_.input);
+    STRAND_OK(append_row(one, step));
+    const columnar::Batch row = one.finish();
+    std::vector<uint64_t> hashes;
+    columnar::hash_rows(row, std::vector<size_t>{0}, hashes);
+    const int32_t group = columnar::key_group(hashes.front(), kGroups);
+    STRAND_OK(append_row(
+        by_lane[static_cast<size_t>(owner_of(group, static_cast<int32_t>(lanes_.size()), kGroups))], step));
+  }
+  const auto input = static_cast<int>(number(steps.front(), "input", 1)) - 1;
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+    const columnar::Batch rows = by_lane[lane].finish();
+    if (rows.rows() > 0) STRAND_OK(lanes_[lane]->op->process(input, rows, out_));
+  }
+  return result(false);
 }
 
 Status FlowReplay::watermark(size_t input, EventTime time) {

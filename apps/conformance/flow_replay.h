@@ -34,6 +34,8 @@ class FlowReplay : public Replay {
   FlowReplay(FlowJob job, const Json& config);
   Status start();
   Result<Json> step(const Json& step) override;
+  bool takes_batches() const override { return true; }
+  Result<Json> elements(std::span<const Json> steps) override;
 
  private:
   /// Writes down what all subtasks emit.
@@ -62,7 +64,6 @@ class FlowReplay : public Replay {
   Status open(int32_t parallelism, const Snapshot* from);
   Status load(Lane& lane, const Snapshot& from);
   Status snapshot(int64_t id);
-  Status element(size_t input, const Json& step);
   Status watermark(size_t input, EventTime time);
   Status status(size_t input, bool idle);
   Status advance(EventTime time);

@@ -1,12 +1,13 @@
 // conformance: replays recorded behaviour of Flink's operators and tells where the engine differs.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
 
-#include "conformance/compare.h"
 #include "conformance/corpus.h"
 #include "conformance/family.h"
+#include "conformance/replay_case.h"
 #include "conformance/sql/run.h"
 
 namespace strand::conformance {
@@ -18,6 +19,11 @@ constexpr const char* kUsage =
     "  sql        plays every .case file below DIR: SQL text, input and output\n"
     "  --where    only cases with these values: family=window,assigner=tumbling,trigger=default;\n"
     "             of SQL: topic=window_tvf,case=hop\n"
+    "  --batch N  operators: hands over up to N elements at once, where one takes batches\n"
+    "  --restore-each-step\n"
+    "             operators: compares a run that is stopped and restored after each step with one that is "
+    "not,\n"
+    "             both keeping the floor; cases of parts without state are unsupported\n"
     "  --strict   unsupported cases count as failed\n"
     "  --verbose, -v  says what differs, and why a case is not supported\n";
 
@@ -25,6 +31,7 @@ struct Options {
   bool sql = false;
   std::string folder;
   std::string where;
+  ReplayOptions replay;
   bool strict = false;
   bool verbose = false;
 };
@@ -41,38 +48,24 @@ struct Tally {
   }
 };
 
-/// Empty if the case passes, else the step and what differs there.
-std::string replay(Family& family, const Json& test_case) {
-  const Json& steps = test_case.at("steps");
-  const Json& expected = test_case.at("expected");
-  if (!family.refused.ok()) {
-    const bool foreseen = !expected.empty() && expected.at(0).contains("error");
-    return foreseen ? "" : "refused: " + family.refused.to_string();
+void run_case(const Json& test_case, const Options& options, Tally& tally) {
+  const Outcome outcome = replay_case(test_case, options.replay);
+  const char* verdict = "passed";
+  switch (outcome.verdict) {
+    case Verdict::kPassed:
+      ++tally.passed;
+      break;
+    case Verdict::kFailed:
+      ++tally.failed;
+      verdict = "failed";
+      break;
+    case Verdict::kUnsupported:
+      ++tally.unsupported;
+      verdict = "unsupported";
+      break;
   }
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const std::string place = "step " + std::to_string(i) + " " + steps.at(i).dump() + ": ";
-    const Result<Json> actual = family.replay->step(steps.at(i));
-    if (expected.at(i).contains("error")) {
-      return actual.ok() ? place + "expected an error, found " + (*actual).dump() : "";
-    }
-    if (!actual.ok()) return place + actual.status().to_string();
-    const std::string differs = difference(family.comparison, expected.at(i), *actual);
-    if (!differs.empty()) return place + differs;
-  }
-  return "";
-}
-
-void run_case(const Json& test_case, bool verbose, Tally& tally) {
-  const std::string id = text(test_case, "id");
-  Family family = make_family(text(test_case, "family"), test_case.at("config"));
-  if (!family.unsupported.empty()) {
-    ++tally.unsupported;
-    if (verbose) std::printf("unsupported %s: %s\n", id.c_str(), family.unsupported.c_str());
-    return;
-  }
-  const std::string problem = replay(family, test_case);
-  ++(problem.empty() ? tally.passed : tally.failed);
-  if (verbose && !problem.empty()) std::printf("failed %s: %s\n", id.c_str(), problem.c_str());
+  if (options.verbose && outcome.verdict != Verdict::kPassed)
+    std::printf("%s %s: %s\n", verdict, text(test_case, "id").c_str(), outcome.why.c_str());
 }
 
 void print(const std::string& name, const Tally& tally) {
@@ -92,7 +85,7 @@ Result<Tally> run(const Options& options) {
     STRAND_TRY(const std::vector<Json> cases, read_cases(file));
     for (const Json& test_case : cases) {
       if (where.matches(test_case)) {
-        run_case(test_case, options.verbose, families[text(test_case, "family")]);
+        run_case(test_case, options, families[text(test_case, "family")]);
       }
     }
   }
@@ -113,6 +106,12 @@ Result<Options> parse(int count, char** arguments) {
       options.strict = true;
     } else if (argument == "--verbose" || argument == "-v") {
       options.verbose = true;
+    } else if (argument == "--restore-each-step") {
+      options.replay.restore_each_step = true;
+    } else if (argument == "--batch" && i + 1 < count) {
+      options.replay.batch_rows = std::strtoull(arguments[++i], nullptr, 10);
+      if (options.replay.batch_rows == 0)
+        return Status(ErrorCode::kBadUsage, "--batch: expected a number above 0");
     } else if (argument == "--where" && i + 1 < count) {
       options.where = arguments[++i];
     } else if (i == 1 && (argument == "operators" || argument == "sql")) {

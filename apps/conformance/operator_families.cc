@@ -68,7 +68,7 @@ struct Kind {
   /// Elements of two inputs, which have one watermark.
   bool sides = false;
   /// For the window families.
-  std::function<Result<std::unique_ptr<ops::KeyedOperator>>(KeyGroupRange)> make;
+  std::function<Result<std::unique_ptr<ops::KeyedOperator>>(KeyGroupRange, const time::Floor&)> make;
 };
 
 class OperatorReplay : public Replay {
@@ -76,9 +76,14 @@ class OperatorReplay : public Replay {
   OperatorReplay(Kind kind, const Json& config)
       : kind_(std::move(kind)),
         max_parallelism_(static_cast<int32_t>(number(config, "max_parallelism", 128))),
+        inputs_(kind_.inputs),
         now_{number(config, "start_processing_time", 0)} {}
 
-  Status start(int32_t parallelism) { return open(parallelism, nullptr); }
+  Status start(int32_t parallelism) {
+    STRAND_OK(open(parallelism, nullptr));
+    for (Lane& lane : lanes_) STRAND_OK(lane.op->advance_clock(now_, *lane.out));
+    return {};
+  }
 
   Result<Json> step(const Json& step) override {
     const std::string op = text(step, "op");
@@ -100,6 +105,9 @@ class OperatorReplay : public Replay {
       const Snapshot& from = snapshots_.at(step.at("id").get<int64_t>());
       const int64_t parallelism = number(step, "parallelism", static_cast<int64_t>(lanes_.size()));
       STRAND_OK(open(static_cast<int32_t>(parallelism), &from));
+      if (flag(step, "keeps_inputs")) return drain();
+      inputs_ = time::CombinedStatus(kind_.inputs);
+      for (Lane& lane : lanes_) STRAND_OK(lane.op->advance_clock(now_, *lane.out));
     } else {
       return Status(ErrorCode::kBadUsage, "unknown step " + step.dump());
     }
@@ -110,22 +118,28 @@ class OperatorReplay : public Replay {
   struct Lane {
     std::unique_ptr<ops::KeyedOperator> op;
     std::unique_ptr<Recorder> out;
+    KeyGroupRange own;
+    time::Floor floor;
   };
   struct Snapshot {
+    std::vector<time::Floor::Part> floors;
     std::vector<std::string> keyed;
     std::vector<std::string> broadcast;
   };
 
   Status open(int32_t parallelism, const Snapshot* from) {
     lanes_.clear();
-    inputs_ = time::CombinedStatus(kind_.inputs);
+    time::Floor floor;
+    if (from != nullptr) {
+      for (const auto& part : from->floors) floor.add(part.groups, part.floor);
+    }
     for (int32_t i = 0; i < parallelism; ++i) {
-      STRAND_TRY(auto op, kind_.make(range_of(i, parallelism, max_parallelism_)));
+      const KeyGroupRange own = range_of(i, parallelism, max_parallelism_);
+      STRAND_TRY(auto op, kind_.make(own, floor));
       op->set_clock(now_);
       STRAND_OK(op->open());
       if (from != nullptr) STRAND_OK(load(*op, *from, static_cast<size_t>(i)));
-      lanes_.push_back({std::move(op), std::make_unique<Recorder>(parallelism > 1 ? i : -1)});
-      STRAND_OK(lanes_.back().op->advance_clock(now_, *lanes_.back().out));
+      lanes_.push_back({std::move(op), std::make_unique<Recorder>(parallelism > 1 ? i : -1), own, floor});
     }
     return {};
   }
@@ -142,6 +156,8 @@ class OperatorReplay : public Replay {
     taken = {};
     for (const Lane& lane : lanes_) {
       taken.keyed.push_back(lane.op->save());
+      const auto floors = lane.floor.at_barrier(lane.own, lane.op->watermark());
+      taken.floors.insert(taken.floors.end(), floors.begin(), floors.end());
       if (kind_.broadcast)
         taken.broadcast.push_back(dynamic_cast<ops::BroadcastOperator&>(*lane.op).save_broadcast());
     }
@@ -211,9 +227,9 @@ class OperatorReplay : public Replay {
 
   Kind kind_;
   int32_t max_parallelism_;
+  time::CombinedStatus inputs_;
   WallTime now_;
   std::vector<Lane> lanes_;
-  time::CombinedStatus inputs_;
   std::map<int64_t, Snapshot> snapshots_;
   Json watermarks_ = Json::array();
   Json statuses_ = Json::array();
@@ -223,30 +239,33 @@ std::optional<Kind> kind_of(const std::string& family, const Json& config) {
   if (family == "process" || family == "co_process") {
     return Kind{
         family == "process" ? 1u : 2u, false, false, false,
-        [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
+        [config](KeyGroupRange own, const time::Floor&) -> Result<std::unique_ptr<ops::KeyedOperator>> {
           return std::unique_ptr<ops::KeyedOperator>(new ops::ProcessOperator(own, make_program(config)));
         }};
   }
   if (family == "broadcast") {
-    return Kind{2, true, false, false,
-                [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
-                  return std::unique_ptr<ops::KeyedOperator>(
-                      new ops::BroadcastOperator(own, make_broadcast_program(config)));
-                }};
+    return Kind{
+        2, true, false, false,
+        [config](KeyGroupRange own, const time::Floor&) -> Result<std::unique_ptr<ops::KeyedOperator>> {
+          return std::unique_ptr<ops::KeyedOperator>(
+              new ops::BroadcastOperator(own, make_broadcast_program(config)));
+        }};
   }
   if (family == "window") {
-    return Kind{1, false, true, false,
-                [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
-                  STRAND_TRY(std::unique_ptr<ops::KeyedOperator> op, make_window(config, own));
-                  return op;
-                }};
+    return Kind{
+        1, false, true, false,
+        [config](KeyGroupRange own, const time::Floor& floor) -> Result<std::unique_ptr<ops::KeyedOperator>> {
+          STRAND_TRY(std::unique_ptr<ops::KeyedOperator> op, make_window(config, own, floor));
+          return op;
+        }};
   }
   if (family == "window_join") {
-    return Kind{1, false, true, true,
-                [config](KeyGroupRange own) -> Result<std::unique_ptr<ops::KeyedOperator>> {
-                  STRAND_TRY(std::unique_ptr<ops::KeyedOperator> op, make_window_join(config, own));
-                  return op;
-                }};
+    return Kind{
+        1, false, true, true,
+        [config](KeyGroupRange own, const time::Floor& floor) -> Result<std::unique_ptr<ops::KeyedOperator>> {
+          STRAND_TRY(std::unique_ptr<ops::KeyedOperator> op, make_window_join(config, own, floor));
+          return op;
+        }};
   }
   return std::nullopt;
 }
@@ -257,6 +276,7 @@ std::optional<Family> make_operator_family(const std::string& family, const Json
   auto kind = kind_of(family, config);
   if (!kind) return std::nullopt;
   Family made;
+  made.restorable = true;
   // The pairs of a session come in no order.
   const bool pairs =
       kind->sides && text(config, "kind") == "join" && text(config.at("assigner"), "type") == "session";

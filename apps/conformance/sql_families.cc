@@ -120,6 +120,7 @@ FlowJob sql_join_job(const Json& config) {
   options.lower = {-config.at("upper").get<int64_t>()};
   options.upper = {-config.at("lower").get<int64_t>()};
   const std::string join = text(config, "join");
+  options.flink_restore = config.value(kFlinkRestore, true);
   options.sides[0].outer = join == "LEFT" || join == "FULL";
   options.sides[1].outer = join == "RIGHT" || join == "FULL";
   return {.make = [options] { return ops::make_interval_join(options); },
@@ -201,6 +202,8 @@ std::optional<Family> make_sql_family(const std::string& family, const Json& con
   } else {
     return std::nullopt;
   }
+  if (!config.value(kFlinkRestore, true)) job->floor = true;
+  made.restorable = true;
   auto replay = std::make_unique<FlowReplay>(*std::move(job), config);
   made.refused = replay->start();
   made.replay = std::move(replay);

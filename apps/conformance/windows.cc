@@ -189,7 +189,7 @@ window::TriggerPtr trigger_of(const Json& json) {
 }
 
 /// All but the contents.
-ops::StreamWindowOptions options_of(const Json& config, KeyGroupRange own) {
+ops::StreamWindowOptions options_of(const Json& config, KeyGroupRange own, const time::Floor& floor) {
   ops::StreamWindowOptions options;
   options.key_groups = own;
   options.assigner = assigner_of(config.at("assigner"));
@@ -200,7 +200,8 @@ ops::StreamWindowOptions options_of(const Json& config, KeyGroupRange own) {
   }
   options.allowed_lateness = {number(config, "allowed_lateness", 0)};
   options.late_output = flag(config, "late_output");
-  options.flink_restore = true;
+  options.floor = floor;
+  options.flink_restore = config.value(kFlinkRestore, true);
   options.flink_sessions = true;
   if (options.assigner.own_gaps) {
     options.gap_of = [](const Record& record) {
@@ -229,18 +230,20 @@ ops::CoGroupFunction telling_groups(bool sorted) {
 
 }  // namespace
 
-Result<std::unique_ptr<ops::StreamWindowOperator>> make_window(const Json& config, KeyGroupRange own) {
-  ops::StreamWindowOptions options = options_of(config, own);
+Result<std::unique_ptr<ops::StreamWindowOperator>> make_window(const Json& config, KeyGroupRange own,
+                                                               const time::Floor& floor) {
+  ops::StreamWindowOptions options = options_of(config, own, floor);
   options.contents = contents_of(config);
   return ops::StreamWindowOperator::make(std::move(options));
 }
 
-Result<std::unique_ptr<ops::StreamWindowOperator>> make_window_join(const Json& config, KeyGroupRange own) {
+Result<std::unique_ptr<ops::StreamWindowOperator>> make_window_join(const Json& config, KeyGroupRange own,
+                                                                    const time::Floor& floor) {
   const bool sessions = text(config.at("assigner"), "type") == "session";
   ops::CoGroupFunction function =
       text(config, "kind") == "join" ? ops::each_pair(tell_pair) : telling_groups(sessions);
   return ops::StreamWindowOperator::make(
-      ops::window_join_options(options_of(config, own), std::move(function), evictor_of(config)));
+      ops::window_join_options(options_of(config, own, floor), std::move(function), evictor_of(config)));
 }
 
 }  // namespace strand::conformance

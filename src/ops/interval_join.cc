@@ -21,6 +21,7 @@ using state::IntervalTable;
 
 constexpr int32_t kIntervalJoinVersion = 1;
 constexpr const char* kSections[] = {"left", "right"};
+constexpr const char* kExpiredSection = "expired";
 constexpr size_t kPrefetchRows = 16;
 
 /// A slice is a quarter of the time that rows may be apart: few slices, and little kept for too long.
@@ -126,14 +127,25 @@ class IntervalJoin : public Operator {
       });
       out.add(kSections[side], kIntervalJoinVersion, writer.take());
     }
+    if (sql_) {
+      ByteWriter expired;
+      for (const EventTime time : expired_) expired.put(time.millis);
+      out.add(kExpiredSection, kIntervalJoinVersion, expired.take());
+    }
     return Status();
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
+    std::vector<std::string_view> expired;
     for (const state::Section& part : parts) {
       STRAND_OK(state::check_version(part.ref, kIntervalJoinVersion));
-      STRAND_OK(restore_side(part.ref.name == kSections[0] ? 0 : 1, part.bytes()));
+      if (part.ref.name == kExpiredSection) {
+        expired.push_back(part.bytes());
+      } else {
+        STRAND_OK(restore_side(part.ref.name == kSections[0] ? 0 : 1, part.bytes()));
+      }
     }
+    if (!options_.flink_restore) STRAND_OK(restore_expired(expired));
     update_books();
     return Status();
   }
@@ -364,6 +376,19 @@ class IntervalJoin : public Operator {
     return Status();
   }
 
+  /// Of several old subtasks the one that had come least far.
+  Status restore_expired(const std::vector<std::string_view>& of_subtasks) {
+    if (!of_subtasks.empty()) expired_.fill(EventTime::max());
+    for (const std::string_view bytes : of_subtasks) {
+      ByteReader in(bytes);
+      for (EventTime& time : expired_) {
+        STRAND_TRY(const int64_t of_subtask, in.get<int64_t>());
+        time = std::min(time, EventTime{of_subtask});
+      }
+    }
+    return Status();
+  }
+
   void update_books() {
     context_->ledger->set_in_state(table_.rows());
     share_.set(table_.memory_bytes());
@@ -373,8 +398,8 @@ class IntervalJoin : public Operator {
   bool sql_;
   std::array<Duration, 2> ahead_;  // how far behind a row of this side its last partner may be
   std::array<Duration, 2> keep_;   // a row of this side goes when event time reaches its time + this
-  // Through which time rows of a side were last found expired, for any key. No part of the state, as in
-  // Flink: it matters only to rows that are late.
+  // Through which time rows of a side were last found expired, for any key. Matters only to rows that are
+  // late.
   std::array<EventTime, 2> expired_{};
   IntervalTable table_;
   uint32_t visit_ = 1;  // counts watermarks

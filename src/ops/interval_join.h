@@ -27,6 +27,9 @@ struct IntervalJoinOptions {
   /// them expired.
   enum class Rules : uint8_t { kStream, kSql };
   Rules rules = Rules::kSql;
+  /// Forgets at a restore how far expired rows had been looked for, as Flink does. A late row may then find
+  /// other rows expired, or partners, that it would not have found without the restore.
+  bool flink_restore = false;
   SchemaPtr output;  // the columns of the left side, then of the right
 };
 

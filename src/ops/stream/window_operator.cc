@@ -34,7 +34,7 @@ class StreamWindowOperator::Context : public window::TriggerContext {
  public:
   Context(StreamWindowOperator& owner, Window window, const std::vector<Window>* merged = nullptr)
       : owner_(owner), window_(window), merged_(merged) {}
-  EventTime watermark() const override { return owner_.watermark(); }
+  EventTime watermark() const override { return owner_.judge(); }
   WallTime now() const override { return owner_.now(); }
   int64_t last_instant() const override { return owner_.assigner_.last_instant(window_); }
   void set_event_timer(int64_t time) override { timers(TimeDomain::kEvent).set(here(), time); }
@@ -254,7 +254,7 @@ void StreamWindowOperator::erase_cleanup_timer(Window window) {
 
 Firing StreamWindowOperator::firing(Window window, StreamOutput& out) {
   Firing::Facts facts{.window = window,
-                      .watermark = watermark(),
+                      .watermark = judge(),
                       .now = now(),
                       .timestamp = {assigner_.last_instant(window)},
                       .merging = assigner_.merging()};

@@ -66,6 +66,7 @@ class StreamWindowOperator : public KeyedOperator {
   window::MergingWindows merging_windows() const;
   void keep(const window::MergingWindows& windows);
 
+  /// How far event time has come for the current key, by lateness and triggers alike.
   EventTime judge() const;
   bool over(Window window) const;
   int64_t cleanup_time(Window window) const;

@@ -88,6 +88,22 @@ TEST_F(Windows, ARestoredJobDoesNotOpenAWindowAgain) {
   EXPECT_TRUE(nothing_left());
 }
 
+// A trigger that looked at the watermark alone would wait for a timer that fires a second time.
+TEST_F(Windows, ALateElementCorrectsTheResultAtOnceAlsoAfterARestore) {
+  make({.allowed_lateness = {5}});
+  row("a", 3);
+  watermark(9);
+  const std::string saved = op_->save();
+  StreamWindowOptions restored;
+  restored.allowed_lateness = {5};
+  restored.floor.add({0, 127}, {9});
+  make(std::move(restored));
+  ASSERT_TRUE(op_->load(saved).ok());
+  EXPECT_THAT(row("a", 4), ElementsAre("a 0 2"));
+  EXPECT_THAT(watermark(14), IsEmpty());
+  EXPECT_TRUE(nothing_left());
+}
+
 TEST_F(Windows, FlinkForgetsTheFloor) {
   StreamWindowOptions options;
   options.floor.add({0, 127}, {9});
