@@ -106,9 +106,9 @@ ColumnPtr gather(const Column& column, std::span<const uint32_t> rows);
 ColumnPtr concat(const std::vector<ColumnPtr>& columns);
 Batch concat(const std::vector<Batch>& batches);
 
-/// A 64-bit hash of the values of `key_columns` for every physical row (equal keys, equal hashes; NULL is a
-/// value of its own). Written to out[0 .. physical_rows). Stable: it decides who owns a key and stands in
-/// state files.
+/// A 64-bit hash of the values of `key_columns` for every row that counts (equal keys, equal hashes; NULL is a
+/// value of its own). Written to out[physical row]; out gets physical_rows entries. Stable: it decides who
+/// owns a key and stands in state files.
 void hash_rows(const Batch& batch, std::span<const size_t> key_columns, std::vector<uint64_t>& out);
 
 /// Key group of an engine hash: the top bits, so that a subtask's groups are a range of hashes.

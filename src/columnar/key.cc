@@ -24,62 +24,72 @@ Bits canonical_bits(T value) {
   return bits;
 }
 
+/// The values of some rows of a column.
+struct Values {
+  const Column& column;
+  const Selection* rows;  // null: all
+};
+
 /// Calls put(row, hash of the value) for each row.
 template <class Hash, class Put>
-void each_value(const Column& column, const Hash& hash, const Put& put) {
-  const int64_t rows = column.length();
-  if (column.has_nulls()) {
-    for (int64_t row = 0; row < rows; ++row) put(row, column.is_null(row) ? kNullHash : hash(row));
+void each_value(const Values& values, const Hash& hash, const Put& put) {
+  const bool nulls = values.column.has_nulls();
+  const auto one = [&](int64_t row) {
+    put(row, nulls && values.column.is_null(row) ? kNullHash : hash(row));
+  };
+  if (values.rows != nullptr) {
+    for (const uint32_t row : *values.rows) one(int64_t{row});
+  } else if (nulls) {
+    for (int64_t row = 0; row < values.column.length(); ++row) one(row);
   } else {
-    for (int64_t row = 0; row < rows; ++row) put(row, hash(row));
+    for (int64_t row = 0; row < values.column.length(); ++row) put(row, hash(row));
   }
 }
 
 template <class T, class Put>
-void each_integer(const Column& column, const Put& put) {
-  const T* values = column.values<T>();
-  each_value(
-      column, [values](int64_t row) { return mix64(static_cast<uint64_t>(int64_t{values[row]})); }, put);
+void each_integer(const Values& of, const Put& put) {
+  const T* values = of.column.values<T>();
+  each_value(of, [values](int64_t row) { return mix64(static_cast<uint64_t>(int64_t{values[row]})); }, put);
 }
 
 void put_key(const Column& column, int64_t row, std::string& out);
 
 template <class Put>
-void each_hash(const Column& column, const Put& put) {
+void each_hash(const Values& of, const Put& put) {
+  const Column& column = of.column;
   switch (column.type()->kind) {
     case TypeKind::kTinyInt:
-      return each_integer<int8_t>(column, put);
+      return each_integer<int8_t>(of, put);
     case TypeKind::kSmallInt:
-      return each_integer<int16_t>(column, put);
+      return each_integer<int16_t>(of, put);
     case TypeKind::kInt:
     case TypeKind::kDate:
     case TypeKind::kTime:
-      return each_integer<int32_t>(column, put);
+      return each_integer<int32_t>(of, put);
     case TypeKind::kBigInt:
     case TypeKind::kTimestamp:
     case TypeKind::kTimestampLtz:
     case TypeKind::kIntervalMillis:
     case TypeKind::kIntervalMonths:
-      return each_integer<int64_t>(column, put);
+      return each_integer<int64_t>(of, put);
     case TypeKind::kFloat: {
       const float* v = column.values<float>();
-      return each_value(
-          column, [v](int64_t row) { return mix64(canonical_bits<float, uint32_t>(v[row])); }, put);
+      return each_value(of, [v](int64_t row) { return mix64(canonical_bits<float, uint32_t>(v[row])); }, put);
     }
     case TypeKind::kDouble: {
       const double* v = column.values<double>();
       return each_value(
-          column, [v](int64_t row) { return mix64(canonical_bits<double, uint64_t>(v[row])); }, put);
+          of, [v](int64_t row) { return mix64(canonical_bits<double, uint64_t>(v[row])); }, put);
     }
     case TypeKind::kDecimal: {
       const Int128* v = column.values<Int128>();
       const auto hash = [v](int64_t row) {
         return combine_hash(static_cast<uint64_t>(v[row] >> 64), static_cast<uint64_t>(v[row]));
       };
-      return each_value(column, hash, put);
+      return each_value(of, hash, put);
     }
     case TypeKind::kBoolean:
-      return each_value(column, [&](int64_t row) { return mix64(kBooleanHash + column.boolean(row)); }, put);
+      return each_value(of, [&](int64_t row) { return mix64(kBooleanHash + column.boolean(row)); }, put);
     case TypeKind::kString:
     case TypeKind::kBytes: {
       const char* bytes = column.parts().values->data();
@@ -87,7 +97,7 @@ void each_hash(const Column& column, const Put& put) {
       const auto hash = [bytes, o](int64_t row) {
         return hash64({bytes + o[row], static_cast<size_t>(o[row + 1] - o[row])});
       };
-      return each_value(column, hash, put);
+      return each_value(of, hash, put);
     }
     case TypeKind::kNull:
     case TypeKind::kArray:
@@ -99,7 +109,7 @@ void each_hash(const Column& column, const Put& put) {
         put_key(column, row, key);
         return hash64(key);
       };
-      return each_value(column, hash, put);
+      return each_value(of, hash, put);
     }
   }
 }
@@ -196,9 +206,11 @@ void hash_rows(const Batch& batch, std::span<const size_t> key_columns, std::vec
     return;
   }
   uint64_t* hashes = out.data();
-  each_hash(batch.column(key_columns[0]), [hashes](int64_t row, uint64_t hash) { hashes[row] = hash; });
+  const Selection* rows = batch.selection().get();
+  each_hash({batch.column(key_columns[0]), rows},
+            [hashes](int64_t row, uint64_t hash) { hashes[row] = hash; });
   for (const size_t column : key_columns.subspan(1)) {
-    each_hash(batch.column(column),
+    each_hash({batch.column(column), rows},
               [hashes](int64_t row, uint64_t hash) { hashes[row] = combine_hash(hashes[row], hash); });
   }
 }

@@ -79,6 +79,18 @@ TEST(Hash, IsFrozen) {
   EXPECT_THAT(hashes, testing::ElementsAre(mix64(static_cast<uint64_t>(int64_t{-7}))));
 }
 
+TEST(Hash, IsThatOfTheRowWhateverElseTheBatchHolds) {
+  ColumnBuilder ids(make_type(TypeKind::kString));
+  for (const char* id : {"a", "b", "c"}) ids.append_string(id);
+  const Batch batch = column_batch(ids.type(), ids.finish());
+  std::vector<uint64_t> all;
+  std::vector<uint64_t> some;
+  hash_rows(batch, kFirst, all);
+  hash_rows(batch.with_selection(std::make_shared<const Selection>(Selection{0, 2})), kFirst, some);
+  EXPECT_EQ(some[0], all[0]);
+  EXPECT_EQ(some[2], all[2]);
+}
+
 TEST(Hash, SpreadsConsecutiveNumbersOverAllKeyGroups) {
   ColumnBuilder numbers(make_type(TypeKind::kBigInt));
   for (int64_t i = 0; i < 4096; ++i) numbers.append(i);
