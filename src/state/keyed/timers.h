@@ -2,11 +2,13 @@
 #pragma once
 
 #include <optional>
-#include <set>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "state/keyed/state_key.h"
+#include "state/keyed/timer_index.h"
+#include "state/keyed/timer_wheel.h"
 
 namespace strand::state {
 
@@ -21,27 +23,51 @@ struct Timer {
 /// The pending timers of one domain. A timer is known by (key, namespace, time): setting it twice keeps one,
 /// deleting what is not there does nothing. They fire in the order of time; timers of one time fire in the
 /// order of StateKey, which no promise covers. Source: Flink InternalTimerServiceImpl.
+///
+/// An index finds a timer by what it is known by, a wheel brings them in the order of time; neither takes
+/// longer the more timers there are. Belongs to one task.
 class Timers {
  public:
-  void set(const StateKeyView& key, int64_t time) { timers_.insert(make(key, time)); }
-  void erase(const StateKeyView& key, int64_t time) { timers_.erase(make(key, time)); }
+  void set(const StateKeyView& key, int64_t time);
+  void erase(const StateKeyView& key, int64_t time);
   /// Takes the earliest timer, if it is due at `time`. Timers that are set meanwhile take their place in the
   /// order.
   std::optional<Timer> pop_due(int64_t time);
-  std::optional<int64_t> earliest() const {
-    return timers_.empty() ? std::nullopt : std::optional(timers_.begin()->time);
-  }
-  int64_t size() const { return static_cast<int64_t>(timers_.size()); }
+  int64_t size() const { return live_; }
+  /// Timers that memory is held for.
+  size_t slots() const { return entries_.size(); }
 
   void save(ByteWriter& out) const;
   /// Adds the saved timers of the groups in `own`.
   Status load(ByteReader& in, KeyGroupRange own);
 
  private:
-  static Timer make(const StateKeyView& key, int64_t time) {
-    return {time, {key.group, std::string(key.key), key.space}};
-  }
-  std::set<Timer> timers_;
+  struct Entry {
+    Timer timer;
+    uint64_t hash = 0;
+    bool live = false;
+  };
+  /// A timer of the time that is being fired, or an earlier one. The first bytes of its key come along, so
+  /// that few comparisons look further.
+  struct Due {
+    int64_t time;
+    uint64_t key;
+    uint32_t id;
+  };
+  Due due(uint32_t id) const;
+  bool before(const Due& a, const Due& b) const;
+  void take_bucket();
+  void sweep();
+
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> free_;
+  TimerIndex index_;
+  TimerWheel wheel_;
+  TimerWheel::Bucket bucket_;
+  std::vector<Due> due_;    // latest first
+  std::vector<Due> added_;  // a heap of those set while their time is being fired
+  int64_t live_ = 0;
+  int64_t dead_ = 0;  // erased, and still in the wheel
 };
 
 void save_key(const StateKey& key, ByteWriter& out);

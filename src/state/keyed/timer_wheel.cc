@@ -1,0 +1,35 @@
+#include "state/keyed/timer_wheel.h"
+
+namespace strand::state {
+
+size_t TimerWheel::first(size_t level) const {
+  for (size_t word = 0; word < used_[level].size(); ++word) {
+    if (used_[level][word] != 0) return word * 64 + static_cast<size_t>(std::countr_zero(used_[level][word]));
+  }
+  return kSlots;
+}
+
+bool TimerWheel::take(int64_t until, Bucket& bucket) {
+  for (;;) {
+    size_t level = 0;
+    size_t slot = first(0);
+    while (slot == kSlots && ++level < kLevels) slot = first(level);
+    if (level == kLevels) return false;
+    const size_t shift = 8 * level;
+    const uint64_t above = level + 1 == kLevels ? 0 : reached_ >> (shift + 8) << (shift + 8);
+    const uint64_t begin = above | (uint64_t{slot} << shift);
+    if (begin > place(until)) return false;
+    used_[level][slot / 64] &= ~(uint64_t{1} << (slot % 64));
+    reached_ = begin;
+    taken_ = level == 0;
+    bucket.clear();
+    bucket.swap(buckets_[level][slot]);
+    if (level > 0) {
+      for (const Item& item : bucket) put(item);
+    } else if (!bucket.empty()) {
+      return true;
+    }
+  }
+}
+
+}  // namespace strand::state
