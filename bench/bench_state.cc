@@ -1,7 +1,6 @@
 // Measures state tables and the operators on them, on columnar input: `bench_state
-// ids|dedup|windows|sliced|sessions [n]`. One JSON line a figure. n: live ids, or keys.
-#include <time.h>
-
+// ids|dedup|windows|sliced|sessions|snapshots|timers|restore [n]`. One JSON line a figure. n: live ids, or
+// keys, or live rows.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -9,18 +8,17 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "ops/operators.h"
 #include "state/id_store.h"
+#include "state_bench.h"
 
 namespace strand {
 namespace {
 
-double now() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID,
-                &t);  // of the thread: other load on the machine costs less of the figure
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
+using bench::append_key;
+using bench::Counter;
+using bench::input_schema;
+using bench::now;
+using bench::window_options;
 
 int64_t rss() {
   long pages = 0;
@@ -80,24 +78,6 @@ void bench_ids(int64_t live, int64_t rows, bool snapshots) {
       static_cast<long long>(copies));
 }
 
-using columnar::make_type;
-using columnar::TypeKind;
-
-/// Takes rows and counts them.
-struct Counter : flow::Emitter {
-  Status emit(Port, flow::Batch batch) override {
-    rows += batch.rows();
-    return Status();
-  }
-  bool wanted(Port port) const override { return port == Port::kMain; }
-  int64_t rows = 0;
-};
-
-columnar::SchemaPtr input_schema() {
-  return std::make_shared<const columnar::Schema>(std::vector<columnar::Field>{
-      {"key", make_type(TypeKind::kString)}, {"ts", columnar::timestamp_type(3, true)}});
-}
-
 /// Runs batches that `row` fills through an operator, with a watermark after each; only the operator is
 /// timed.
 template <class Row>
@@ -149,34 +129,6 @@ void bench_dedup(int64_t live) {
     out.end_row();
     return EventTime{i};
   });
-}
-
-ops::WindowOptions window_options(expr::WindowKind kind, int64_t size, int64_t step) {
-  ops::WindowOptions options;
-  options.input = input_schema();
-  options.keys = {0};
-  options.time_column = 1;
-  options.kind = kind;
-  options.size = Duration{size};
-  options.step = Duration{step};
-  const auto bigint = make_type(TypeKind::kBigInt, false);
-  const auto time = columnar::timestamp_type(3, false, false);
-  options.aggregates = {{expr::Aggregate::Kind::kCountStar, 0, nullptr, bigint, "n"}};
-  options.output = std::make_shared<const columnar::Schema>(
-      std::vector<columnar::Field>{{"key", make_type(TypeKind::kString)},
-                                   {"window_start", time},
-                                   {"window_end", time},
-                                   {"window_time", time},
-                                   {"n", bigint}});
-  return options;
-}
-
-/// One of `space` keys in random order.
-void append_key(uint64_t random, uint64_t space, columnar::ColumnBuilder& out) {
-  char text[24];
-  const int size =
-      std::snprintf(text, sizeof text, "ad_%llu", static_cast<unsigned long long>(random % space));
-  out.append_string({text, static_cast<size_t>(size)});
 }
 
 /// Rows at equal distances, `per_second` of them in each second of event time.
@@ -245,8 +197,15 @@ int main(int argc, char** argv) {
     strand::bench_sliced(n > 0 ? n : 10'000);
   } else if (what == "sessions") {
     strand::bench_sessions(n > 0 ? n : 100'000);
+  } else if (what == "snapshots") {
+    strand::bench::bench_snapshots(n > 0 ? n : 1'000'000);
+  } else if (what == "timers") {
+    strand::bench::bench_timers(n > 0 ? n : 1'000'000);
+  } else if (what == "restore") {
+    strand::bench::bench_restore(n > 0 ? n : int64_t{1} << 30);
   } else {
-    std::fprintf(stderr, "usage: bench_state ids|dedup|windows|sliced|sessions [n]\n");
+    std::fprintf(stderr,
+                 "usage: bench_state ids|dedup|windows|sliced|sessions|snapshots|timers|restore [n]\n");
     return 2;
   }
   return 0;

@@ -5,9 +5,9 @@
 
 namespace strand::env {
 
-/// Allocates `size` bytes at a multiple of 2 MiB where `size` is one, else of 4 KiB. Large blocks are asked
-/// to be huge pages, which makes both the first touch and random access cheaper. Ends the process if there is
-/// no memory left.
+/// Allocates `size` bytes at a multiple of 2 MiB, 32 KiB or 4 KiB: the largest that `size` is a multiple of.
+/// Large blocks are asked to be huge pages, which makes both the first touch and random access cheaper. Ends
+/// the process if there is no memory left.
 char* allocate_pages(size_t size);
 void free_pages(char* pages, size_t size);
 

@@ -5,6 +5,7 @@
 #include "ops/operators.h"
 #include "ops/rows.h"
 #include "state/aggregate_table.h"
+#include "state/part_sections.h"
 
 namespace strand::ops {
 
@@ -31,8 +32,8 @@ class GroupAggregate : public Operator {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
     const bool expires = options_.retention_column.has_value();
-    table_ =
-        std::make_unique<state::AggregateTable>(pool_, state::AggregateLayout{accumulators_, true, expires});
+    table_ = std::make_unique<state::AggregateTable>(memory_,
+                                                     state::AggregateLayout{accumulators_, true, expires});
     return Status();
   }
 
@@ -75,11 +76,20 @@ class GroupAggregate : public Operator {
     return rows.flush();
   }
 
-  Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    ByteWriter bytes;
-    table_->encode(bytes);
-    out.add("groups", kGroupAggregateVersion, bytes.take());
+  Status snapshot(Epoch epoch, state::SnapshotBuilder& out) override {
+    const auto frozen = memory_.freeze();
+    sections_.begin(epoch, memory_.freezes());
+    for (const state::TablePart& part : table_->parts(frozen)) {
+      sections_.add_rows(out, "groups", kGroupAggregateVersion, part,
+                         [layout = table_->layout()](const state::FrozenRows& rows, ByteWriter& bytes) {
+                           state::AggregateTable::encode(layout, rows, bytes);
+                         });
+    }
+    sections_.end();
     return Status();
+  }
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    sections_.written(epoch, refs);
   }
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
@@ -94,7 +104,7 @@ class GroupAggregate : public Operator {
   bool judges_lateness() const override { return options_.retention_column.has_value(); }
   EventTime last_closed() const override { return newest_; }
   int64_t state_rows() const override { return table_->size(); }
-  int64_t state_bytes() const override { return static_cast<int64_t>(pool_.bytes() + table_->own_bytes()); }
+  int64_t state_bytes() const override { return static_cast<int64_t>(memory_.bytes() + table_->own_bytes()); }
 
  private:
   EventTime judge(uint64_t hash) const {
@@ -175,8 +185,9 @@ class GroupAggregate : public Operator {
   GroupOptions options_;
   std::shared_ptr<const Accumulators> accumulators_;
   OperatorContext* context_ = nullptr;
-  state::PagePool pool_;  // outlives the table
+  state::StatePages memory_;  // outlives the table
   std::unique_ptr<state::AggregateTable> table_;
+  state::PartSections sections_;
   obs::MemoryShare share_;
   int64_t purge_at_ = kPurgeFrom;
   EventTime newest_ = EventTime::min();

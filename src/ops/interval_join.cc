@@ -8,6 +8,7 @@
 #include "ops/rows.h"
 #include "ops/stored_rows.h"
 #include "state/interval_table.h"
+#include "state/part_sections.h"
 
 namespace strand::ops {
 
@@ -106,7 +107,8 @@ class IntervalJoin : public Operator {
     RowEmitter rows(options_.output, out, Port::kMain);
     Status status;
     for (size_t side = 0; side < 2; ++side) {
-      table_.for_each(side, [&](IntervalTable::Ref ref) {
+      const EventTime judge = sql_ ? std::max(context_->watermark, EventTime{0}) : context_->watermark;
+      table_.for_each(side, dead_through(side, judge).millis, [&](IntervalTable::Ref ref) {
         const IntervalTable::KeyId id = table_.row(ref).key_id;
         if (status.ok()) status = touch(id, rows);
         table_.release_if_empty(id);
@@ -116,23 +118,30 @@ class IntervalJoin : public Operator {
     return finish(rows);
   }
 
-  Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    for (size_t side = 0; side < 2; ++side) {
-      StoredRowsWriter writer(options_.sides[side].schema);
-      table_.for_each(side, [&](IntervalTable::Ref ref) {
-        const IntervalTable::Row& row = table_.row(ref);
-        writer.put(table_.key(row.key_id).sides[side].timer);
-        writer.put(static_cast<uint8_t>(row.matched));
-        writer.row(table_.batch_of(ref), row.row);
-      });
-      out.add(kSections[side], kIntervalJoinVersion, writer.take());
+  Status snapshot(Epoch epoch, state::SnapshotBuilder& out) override {
+    std::vector<IntervalTable::Frozen> parts = table_.freeze();
+    sections_.begin(epoch, table_.freezes());
+    std::array<std::vector<IntervalTable::Frozen>, 2> small;
+    for (IntervalTable::Frozen& part : parts) {
+      if (part.part.rows.bytes() < state::PartSections::kOwnFileBytes) {
+        small[part.side].push_back(std::move(part));
+        continue;
+      }
+      sections_.add(out, kSections[part.side], kIntervalJoinVersion, 0, part.part, encoder({part}));
     }
+    for (size_t side = 0; side < 2; ++side) {
+      sections_.add_small(out, kSections[side], kIntervalJoinVersion, encoder(std::move(small[side])));
+    }
+    sections_.end();
     if (sql_) {
       ByteWriter expired;
       for (const EventTime time : expired_) expired.put(time.millis);
       out.add(kExpiredSection, kIntervalJoinVersion, expired.take());
     }
     return Status();
+  }
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    sections_.written(epoch, refs);
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
@@ -181,6 +190,23 @@ class IntervalJoin : public Operator {
     std::span<const int64_t> times;
   };
 
+  /// Writes the rows of parts of one side.
+  state::PartSections::Encode encoder(std::vector<IntervalTable::Frozen> parts) const {
+    return [parts = std::move(parts), options = options_] {
+      std::string bytes;
+      for (const IntervalTable::Frozen& part : parts) {
+        StoredRowsWriter writer(options.sides[part.side].schema);
+        part.for_each([&](const IntervalTable::Row& row, int64_t timer, const Batch& batch) {
+          writer.put(timer);
+          writer.put(static_cast<uint8_t>(row.matched));
+          writer.row(batch, row.row);
+        });
+        bytes += writer.take();
+      }
+      return bytes;
+    };
+  }
+
   /// Rows of a side at or before this time are of no use once event time has reached `judge`.
   EventTime dead_through(size_t side, EventTime judge) const {
     return judge == EventTime::max() ? judge : judge - keep_[side];
@@ -192,8 +218,7 @@ class IntervalJoin : public Operator {
   /// Brings a key up to what event time has reached.
   Status touch(IntervalTable::KeyId id, RowEmitter& rows) {
     if (!sql_) {
-      if (table_.key(id).visit == visit_) return Status();
-      table_.key(id).visit = visit_;
+      if (!table_.visit(id, visit_)) return Status();
       for (size_t side = 0; side < 2; ++side) {
         STRAND_OK(cut(side, id, dead_through(side, context_->watermark), rows));
       }
@@ -210,14 +235,14 @@ class IntervalJoin : public Operator {
     expired_[side] = dead_through(side, std::max(context_->watermark, EventTime{0}));
     STRAND_OK(cut(side, id, expired_[side], rows));
     const int64_t oldest = table_.oldest(side, id);
-    table_.key(id).sides[side].timer = IntervalTable::kNoTimer;
+    table_.set_timer(side, id, IntervalTable::kNoTimer);
     if (oldest != IntervalTable::kNoTimer) set_timer(side, id, oldest);
     return Status();
   }
 
   void set_timer(size_t side, IntervalTable::KeyId id, int64_t oldest) {
     const int64_t time = (EventTime{oldest} + keep_[side]).millis;
-    table_.key(id).sides[side].timer = time;
+    table_.set_timer(side, id, time);
     if (options_.sides[side].outer) push_timer(side, id, time);
   }
   void push_timer(size_t side, IntervalTable::KeyId id, int64_t time) {
@@ -301,15 +326,15 @@ class IntervalJoin : public Operator {
     const int64_t last = (time + ahead_[side]).millis;
     partners_.clear();
     for (auto ref = table_.key(id).sides[other].newest; ref != IntervalTable::kNoRow;) {
-      IntervalTable::Row& row = table_.row(ref);
+      const IntervalTable::Row& row = table_.row(ref);
       if (row.time < first) break;
       if (row.time <= last) partners_.push_back(ref);
       ref = row.older;
     }
     matched = !partners_.empty();
     for (size_t p = partners_.size(); p-- > 0;) {
-      IntervalTable::Row& partner = table_.row(partners_[p]);
-      partner.matched = true;
+      const IntervalTable::Row& partner = table_.row(partners_[p]);
+      table_.set_matched(partners_[p]);
       const Batch& batch_of_partner = table_.batch_of(partners_[p]);
       append(side, batch, readers_[side].rows[i], rows);
       append(other, batch_of_partner, partner.row, rows);
@@ -367,10 +392,14 @@ class IntervalJoin : public Operator {
         const uint64_t hash = reader.keys.hashes()[i];
         if (!context_->key_groups.contains(columnar::key_group(hash, context_->max_parallelism))) continue;
         const IntervalTable::KeyId id = table_.find_or_add(hash, reader.keys.keys()[i]);
-        table_.add(side, id, reader.times[i], batch, reader.rows[i]).matched = matched[i];
-        if (!sql_ || table_.key(id).sides[side].timer == timers[i]) continue;
-        table_.key(id).sides[side].timer = timers[i];
-        if (options_.sides[side].outer) push_timer(side, id, timers[i]);
+        IntervalTable::Row& added = table_.add(side, id, reader.times[i], batch, reader.rows[i]);
+        added.matched = matched[i];
+        const IntervalTable::Side& of_key = table_.key(id).sides[side];
+        // What its newest row says of a key's timer is what held.
+        if (!sql_ || &table_.row(of_key.newest) != &added || of_key.timer == timers[i]) continue;
+        table_.set_timer(side, id, timers[i]);
+        if (options_.sides[side].outer && timers[i] != IntervalTable::kNoTimer)
+          push_timer(side, id, timers[i]);
       }
     }
     return Status();
@@ -402,6 +431,7 @@ class IntervalJoin : public Operator {
   // late.
   std::array<EventTime, 2> expired_{};
   IntervalTable table_;
+  state::PartSections sections_;
   uint32_t visit_ = 1;  // counts watermarks
   // Under kSql, of keys on outer sides: a heap, earliest first. Some are out of date.
   std::vector<TimerItem> timers_;

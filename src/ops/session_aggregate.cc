@@ -6,6 +6,7 @@
 #include "ops/late_rows.h"
 #include "ops/rows.h"
 #include "ops/window_accumulators.h"
+#include "state/part_sections.h"
 #include "state/session_table.h"
 
 namespace strand::ops {
@@ -74,11 +75,20 @@ class SessionAggregate : public Operator {
     return Status();
   }
 
-  Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    ByteWriter bytes;
-    sessions_->encode(bytes);
-    out.add("sessions", kSessionAggregateVersion, bytes.take());
+  Status snapshot(Epoch epoch, state::SnapshotBuilder& out) override {
+    const auto parts = sessions_->freeze();
+    sections_.begin(epoch, sessions_->freezes());
+    for (const state::TablePart& part : parts) {
+      sections_.add_rows(out, "sessions", kSessionAggregateVersion, part,
+                         [all = accumulators_.all](const state::FrozenRows& rows, ByteWriter& bytes) {
+                           SessionTable::encode(*all, rows, bytes);
+                         });
+    }
+    sections_.end();
     return Status();
+  }
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    sections_.written(epoch, refs);
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
@@ -139,6 +149,7 @@ class SessionAggregate : public Operator {
   WindowAccumulators accumulators_;
   OperatorContext* context_ = nullptr;
   std::unique_ptr<SessionTable> sessions_;
+  state::PartSections sections_;
   std::unique_ptr<obs::MemoryShare> share_;
   int64_t held_ = 0;
   EventTime newest_ = EventTime::min();  // seen or closed, without the end of time

@@ -131,16 +131,12 @@ class WindowAggregate : public Operator {
     return rows.flush();
   }
 
-  Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    ByteWriter bytes;
-    bytes.put(static_cast<uint8_t>(options_.early_delay.has_value()));
-    bytes.put(static_cast<uint64_t>(slices_->all().size()));
-    for (const auto& [end, slice] : slices_->all()) {
-      bytes.put(end);
-      slice.table->encode(bytes);
-    }
-    out.add("windows", kWindowAggregateVersion, bytes.take());
+  Status snapshot(Epoch epoch, state::SnapshotBuilder& out) override {
+    slices_->snapshot(epoch, kWindowAggregateVersion, out);
     return Status();
+  }
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    slices_->written(epoch, refs);
   }
 
   Status restore(const std::vector<state::Section>& parts) override {

@@ -2,8 +2,30 @@
 
 namespace strand::ops {
 
+namespace {
+
+/// A part of a slice.
+struct SlicePart {
+  int64_t end;
+  state::FrozenRows rows;
+};
+
+/// Whether totals emitted early are there, the number of slices, and for each its end and rows.
+std::string encode(const state::AggregateLayout& layout, const std::vector<SlicePart>& parts) {
+  ByteWriter bytes;
+  bytes.put(static_cast<uint8_t>(layout.emitted));
+  bytes.put(static_cast<uint64_t>(parts.size()));
+  for (const SlicePart& part : parts) {
+    bytes.put(part.end);
+    state::AggregateTable::encode(layout, part.rows, bytes);
+  }
+  return bytes.take();
+}
+
+}  // namespace
+
 std::unique_ptr<state::AggregateTable> WindowSlices::take_table() {
-  if (spare_.empty()) return std::make_unique<state::AggregateTable>(pool_, layout_);
+  if (spare_.empty()) return std::make_unique<state::AggregateTable>(memory_, layout_);
   auto table = std::move(spare_.back());
   spare_.pop_back();
   return table;
@@ -33,7 +55,7 @@ const WindowSlices::Slice* WindowSlices::merged(int64_t after, int64_t until) {
   const auto to = slices_.upper_bound(until);
   if (from == to) return nullptr;
   if (std::next(from) == to) return &from->second;
-  if (merged_.table == nullptr) merged_.table = std::make_unique<state::AggregateTable>(pool_, layout_);
+  if (merged_.table == nullptr) merged_.table = std::make_unique<state::AggregateTable>(memory_, layout_);
   merged_.table->clear();
   merged_.held = 0;
   for (auto at = from; at != to; ++at) {
@@ -63,6 +85,28 @@ const WindowSlices::Slice* WindowSlices::fold(const WindowBounds& base, int64_t 
   return &sum;
 }
 
+void WindowSlices::snapshot(Epoch epoch, int32_t version, state::SnapshotBuilder& out) {
+  if (merged_.table != nullptr) merged_.table->clear();
+  const auto frozen = memory_.freeze();
+  sections_.begin(epoch, memory_.freezes());
+  std::vector<SlicePart> small;
+  for (const auto& [end, slice] : slices_) {
+    for (state::TablePart& part : slice.table->parts(frozen)) {
+      if (part.rows.bytes() < state::PartSections::kOwnFileBytes) {
+        small.push_back({end, std::move(part.rows)});
+        continue;
+      }
+      sections_.add(out, "windows", version, end, part,
+                    [layout = layout_, parts = std::vector<SlicePart>{{end, part.rows}}] {
+                      return encode(layout, parts);
+                    });
+    }
+  }
+  sections_.add_small(out, "windows", version,
+                      [layout = layout_, parts = std::move(small)] { return encode(layout, parts); });
+  sections_.end();
+}
+
 int64_t WindowSlices::held() const {
   int64_t n = 0;
   for (const auto& [end, slice] : slices_) n += slice.held;
@@ -76,7 +120,7 @@ int64_t WindowSlices::rows() const {
 }
 
 int64_t WindowSlices::memory_bytes() const {
-  size_t bytes = pool_.bytes();
+  size_t bytes = memory_.bytes();
   for (const auto& [end, slice] : slices_) bytes += slice.table->own_bytes();
   for (const auto& table : spare_) bytes += table->own_bytes();
   if (merged_.table != nullptr) bytes += merged_.table->own_bytes();

@@ -9,6 +9,7 @@
 #include "obs/memory.h"
 #include "ops/window_assigner.h"
 #include "state/aggregate_table.h"
+#include "state/part_sections.h"
 
 namespace strand::ops {
 
@@ -32,6 +33,10 @@ class WindowSlices {
   /// Moves what the slices with ends in (base, until] hold to the one with end base.end; null without any.
   const Slice* fold(const WindowBounds& base, int64_t until);
 
+  /// All slices for a snapshot, as sections of ends and tables.
+  void snapshot(Epoch epoch, int32_t version, state::SnapshotBuilder& out);
+  void written(Epoch epoch, const std::vector<state::SectionRef>& refs) { sections_.written(epoch, refs); }
+
   /// By end.
   std::map<int64_t, Slice>& all() { return slices_; }
   const std::map<int64_t, Slice>& all() const { return slices_; }
@@ -46,11 +51,12 @@ class WindowSlices {
   std::unique_ptr<state::AggregateTable> take_table();
   void give_table(std::unique_ptr<state::AggregateTable> table);
 
-  state::PagePool pool_;  // first: outlives the tables
+  state::StatePages memory_;  // first: outlives the tables
   state::AggregateLayout layout_;
   std::map<int64_t, Slice> slices_;
   Slice merged_;
   std::vector<std::unique_ptr<state::AggregateTable>> spare_;
+  state::PartSections sections_;
   obs::MemoryShare share_;
 };
 

@@ -75,11 +75,18 @@ void add_extreme(char* acc, T value, bool smallest) {
   store(acc, int64_t{1});
 }
 
+/// Bytes that have memory of their own are replaced, others are written over where they fit.
 void set_bytes(char* acc, std::string_view value, ByteArena& arena) {
   auto there = load<Bytes>(acc + 8);
-  if (there.data == nullptr || there.capacity < value.size()) {
-    there.capacity = static_cast<uint32_t>(std::max<size_t>(16, value.size() + value.size() / 2));
+  const bool big = there.capacity > ByteArena::kPagedMax;
+  if (there.data == nullptr || big || there.capacity < value.size()) {
+    if (big) arena.drop_big(there.data, there.capacity);
+    const size_t spare =
+        std::min(ByteArena::kPagedMax, std::max<size_t>(16, value.size() + value.size() / 2));
+    there.capacity = static_cast<uint32_t>(std::max(value.size(), spare));
     there.data = arena.allocate(there.capacity);
+  } else {
+    arena.touch(there.data, value.size());
   }
   if (!value.empty()) std::memcpy(there.data, value.data(), value.size());
   there.size = static_cast<uint32_t>(value.size());
@@ -149,6 +156,11 @@ bool decimal_average(Int128 sum, int64_t n, int digits, Int128& result) {
 }
 
 }  // namespace
+
+Status skip_bytes(ByteReader& in, size_t size) {
+  STRAND_TRY([[maybe_unused]] const std::string_view bytes, in.get_raw(size));
+  return Status();
+}
 
 Accumulators::Value Accumulators::value_of(const AccumulatorSpec& spec) {
   if (spec.op == AccumulatorOp::kCountStar || spec.op == AccumulatorOp::kCount) return Value::kNone;
@@ -462,12 +474,12 @@ void Accumulators::merge(const Batch& batch, size_t first, std::span<const uint3
   }
 }
 
-void Accumulators::encode(const char* acc, ByteWriter& out) const {
+void Accumulators::encode(const char* acc, FrozenPages& memory, ByteWriter& out) const {
   for (const Part& part : parts_) {
     const char* at = acc + part.offset;
     if (part.value == Value::kBytes) {
       out.put(load<int64_t>(at));
-      out.put_string(bytes_of(at));
+      out.put_string(ByteArena::read(memory, bytes_of(at)));
     } else {
       out.put_raw(at, 8 + part.value_bytes);
     }
@@ -483,6 +495,18 @@ Status Accumulators::decode(ByteReader& in, char* acc, ByteArena& arena) const {
     if (part.value != Value::kBytes) continue;
     STRAND_TRY(const std::string_view bytes, in.get_string());
     if (load<int64_t>(at) != 0) set_bytes(at, bytes, arena);
+  }
+  return Status();
+}
+
+Status Accumulators::skip(ByteReader& in) const {
+  for (const Part& part : parts_) {
+    STRAND_OK(skip_bytes(in, 8));
+    size_t size = part.value_bytes;
+    if (part.value == Value::kBytes) {
+      STRAND_TRY(size, in.get<uint32_t>());
+    }
+    STRAND_OK(skip_bytes(in, size));
   }
   return Status();
 }

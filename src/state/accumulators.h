@@ -23,6 +23,9 @@ struct AccumulatorSpec {
   columnar::TypePtr result;
 };
 
+/// Reads some bytes of a snapshot that nobody wants.
+Status skip_bytes(ByteReader& in, size_t size);
+
 /// The accumulators of a list of aggregates, behind each other in a row of a KeyTable. Zeros are "no row
 /// yet".
 ///
@@ -67,8 +70,11 @@ class Accumulators {
   void merge(const columnar::Batch& batch, size_t first, std::span<const uint32_t> rows,
              std::span<char* const> accs, ByteArena& arena) const;
 
-  void encode(const char* acc, ByteWriter& out) const;
+  /// `memory`: what the arena was like when the accumulator was.
+  void encode(const char* acc, FrozenPages& memory, ByteWriter& out) const;
   Status decode(ByteReader& in, char* acc, ByteArena& arena) const;
+  /// Reads what `decode` would.
+  Status skip(ByteReader& in) const;
 
  private:
   enum class Value : uint8_t { kNone, kInteger, kFloat, kDouble, kDecimal, kBytes };

@@ -49,7 +49,7 @@ std::vector<std::string> results(const TypePtr& type, const TypePtr& average, co
     specs.push_back({Op::kAvg, 0, type, average});
   }
   const Accumulators accumulators(specs);
-  PagePool pool;
+  StatePages pool;
   ByteArena arena(pool);
   const columnar::Batch batch = column_of(type, values);
   const auto run = [&](uint32_t from, uint32_t to) {
@@ -88,7 +88,7 @@ std::vector<std::string> results(const TypePtr& type, const TypePtr& average, co
   EXPECT_EQ(print(merged), print(whole));
 
   ByteWriter bytes;
-  accumulators.encode(whole.data(), bytes);
+  accumulators.encode(whole.data(), *pool.freeze(), bytes);
   const std::string encoded = bytes.take();
   ByteReader in(encoded);
   std::vector<char> decoded(accumulators.bytes());

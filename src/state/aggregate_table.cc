@@ -7,14 +7,12 @@
 
 namespace strand::state {
 
-namespace {}  // namespace
-
-AggregateTable::AggregateTable(PagePool& pool, AggregateLayout layout)
-    : pool_(&pool),
+AggregateTable::AggregateTable(StatePages& memory, AggregateLayout layout)
+    : memory_(&memory),
       layout_(std::move(layout)),
       payload_(payload_bytes(layout_)),
-      keys_(pool, payload_),
-      values_(pool) {}
+      keys_(memory, payload_),
+      values_(memory) {}
 
 // Accumulators; then, as the layout wants, the emitted ones and flags, and the expiry at the end.
 size_t AggregateTable::payload_bytes(const AggregateLayout& layout) {
@@ -51,6 +49,7 @@ void AggregateTable::add(const AggregateTable& other) {
 }
 
 void AggregateTable::touch(std::span<char* const> rows) {
+  if (touched_.empty()) touched_at_ = memory_->freezes();
   for (char* row : rows) {
     const uint8_t before = flags(row);
     if ((before & kTouched) != 0) continue;
@@ -59,9 +58,11 @@ void AggregateTable::touch(std::span<char* const> rows) {
   }
 }
 
-EventTime AggregateTable::expiry(const char* row) const {
+EventTime AggregateTable::expiry(const char* row) const { return expiry_at(row + payload_ - 8); }
+
+EventTime AggregateTable::expiry_at(const char* at) {
   EventTime expiry;
-  std::memcpy(&expiry.millis, row + payload_ - 8, 8);
+  std::memcpy(&expiry.millis, at, 8);
   return {expiry.millis ^ EventTime::min().millis};
 }
 
@@ -83,53 +84,57 @@ void AggregateTable::copy_row(const char* from, char* to) {
   if (layout_.expiry) set_expiry(to, expiry(from));
 }
 
-void AggregateTable::encode(ByteWriter& out) const {
-  out.put(size());
-  keys_.for_each([&](const char* row) {
-    KeyTable::encode_key(row, out);
-    layout_.accumulators->encode(row, out);
-    if (layout_.emitted) {
-      out.put(static_cast<uint8_t>(flags(row) & kEmitted));
-      layout_.accumulators->encode(emitted(row), out);
+void AggregateTable::encode(const AggregateLayout& layout, const FrozenRows& rows, ByteWriter& out) {
+  const Accumulators& accumulators = *layout.accumulators;
+  FrozenPages& memory = *rows.memory;
+  out.put(rows.rows());
+  rows.for_each([&](const char* key) {
+    KeyTable::encode_key(rows, key, out);
+    const char* row = key + KeyTable::kKeyBytes;
+    accumulators.encode(row, memory, out);
+    if (layout.emitted) {
+      out.put(static_cast<uint8_t>(static_cast<uint8_t>(row[flags_at(layout)]) & kEmitted));
+      accumulators.encode(row + accumulators.bytes(), memory, out);
     }
-    if (layout_.expiry) out.put(expiry(row).millis);
+    if (layout.expiry) out.put(expiry_at(row + payload_bytes(layout) - 8).millis);
   });
 }
 
 Status AggregateTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism,
                               bool emitted_too) {
-  std::vector<char> aside(payload_);  // a row of another group
-  const size_t bytes = layout_.accumulators->bytes();
-  std::vector<char> ignored(bytes);  // emitted totals that this table does not keep
-  ByteArena aside_values(*pool_);
   STRAND_TRY(const int64_t rows, in.get<int64_t>());
-  for (int64_t i = 0; i < rows; ++i) {
-    STRAND_TRY(const KeyTable::StoredKey stored, KeyTable::decode_key(in));
-    const bool mine = groups.contains(columnar::key_group(stored.hash, max_parallelism));
-    char* row = aside.data();
-    if (mine) {
-      keys_.find_or_add({&stored.hash, 1}, {&stored.key, 1}, {&row, 1});
-    } else {
-      std::memset(row, 0, payload_);
-    }
-    ByteArena& values = mine ? values_ : aside_values;
-    STRAND_OK(layout_.accumulators->decode(in, row, values));
-    uint8_t emitted_flag = 0;
-    if (emitted_too) {
-      STRAND_TRY(emitted_flag, in.get<uint8_t>());
-      char* emitted_row = layout_.emitted ? row + bytes : ignored.data();
-      STRAND_OK(layout_.accumulators->decode(in, emitted_row, layout_.emitted ? values : aside_values));
-    }
-    if (layout_.emitted) {
-      set_flags(row, emitted_flag);
-      const bool changed = emitted_flag == 0 || !layout_.accumulators->equal(row, emitted(row));
-      if (mine && changed) touch({&row, 1});
-    }
-    if (layout_.expiry) {
-      STRAND_TRY(const int64_t expiry_millis, in.get<int64_t>());
-      set_expiry(row, EventTime{expiry_millis});
-    }
+  keys_.reserve(rows / max_parallelism * (groups.last - groups.first + 1), in.remaining());
+  return keys_.decode(
+      in, rows, [&](uint64_t hash) { return groups.contains(columnar::key_group(hash, max_parallelism)); },
+      [&](ByteReader& row) { return skip_row(row, emitted_too); },
+      [&](ByteReader& stored, char* row) { return decode_row(stored, row, emitted_too); });
+}
+
+Status AggregateTable::skip_row(ByteReader& in, bool emitted_too) const {
+  STRAND_OK(layout_.accumulators->skip(in));
+  if (emitted_too) {
+    STRAND_OK(skip_bytes(in, 1));
+    STRAND_OK(layout_.accumulators->skip(in));
   }
+  return layout_.expiry ? skip_bytes(in, 8) : Status();
+}
+
+Status AggregateTable::decode_row(ByteReader& in, char* row, bool emitted_too) {
+  const Accumulators& accumulators = *layout_.accumulators;
+  STRAND_OK(accumulators.decode(in, row, values_));
+  uint8_t emitted_flag = 0;
+  if (emitted_too) {
+    STRAND_TRY(emitted_flag, in.get<uint8_t>());
+    STRAND_OK(layout_.emitted ? accumulators.decode(in, row + accumulators.bytes(), values_)
+                              : accumulators.skip(in));
+  }
+  if (layout_.emitted) {
+    set_flags(row, emitted_flag);
+    if (emitted_flag == 0 || !accumulators.equal(row, emitted(row))) touch({&row, 1});
+  }
+  if (!layout_.expiry) return Status();
+  STRAND_TRY(const int64_t expiry_millis, in.get<int64_t>());
+  set_expiry(row, EventTime{expiry_millis});
   return Status();
 }
 

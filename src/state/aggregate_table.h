@@ -28,7 +28,7 @@ struct AggregateLayout {
 /// A KeyTable whose rows are accumulators. Belongs to one operator.
 class AggregateTable {
  public:
-  AggregateTable(PagePool& pool, AggregateLayout layout);
+  AggregateTable(StatePages& memory, AggregateLayout layout);
 
   void find_or_add(std::span<const uint64_t> hashes, std::span<const std::string_view> keys,
                    std::span<char*> rows) {
@@ -49,7 +49,7 @@ class AggregateTable {
   }
 
   // With layout.emitted.
-  /// Remembers rows that may have changed since they were emitted.
+  /// Remembers rows that may have changed since they were emitted, straight behind `find_or_add`.
   void touch(std::span<char* const> rows);
   bool any_touched() const { return !touched_.empty(); }
   /// Calls f(row, before) for the rows that differ from what was emitted of them, in the order in which they
@@ -68,7 +68,13 @@ class AggregateTable {
   template <class F>
   void retain(F&& keep);
 
-  void encode(ByteWriter& out) const;
+  /// For a snapshot, see KeyTable.
+  std::vector<TablePart> parts(const std::shared_ptr<FrozenPages>& frozen) const {
+    return keys_.parts(frozen);
+  }
+  /// The number of rows, and the rows. On any thread.
+  static void encode(const AggregateLayout& layout, const FrozenRows& rows, ByteWriter& out);
+  const AggregateLayout& layout() const { return layout_; }
   /// Adds what `encode` wrote, without keys of other groups. Rows that differ from what was emitted are
   /// touched. `emitted_too`: the table that wrote it had layout.emitted; this one need not agree.
   Status decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism, bool emitted_too);
@@ -78,23 +84,30 @@ class AggregateTable {
   static constexpr uint8_t kEmitted = 1;
   static constexpr uint8_t kTouched = 2;
 
-  size_t flags_at() const { return 2 * layout_.accumulators->bytes(); }
+  static size_t flags_at(const AggregateLayout& layout) { return 2 * layout.accumulators->bytes(); }
+  size_t flags_at() const { return flags_at(layout_); }
   uint8_t flags(const char* row) const { return static_cast<uint8_t>(row[flags_at()]); }
   void set_flags(char* row, uint8_t flags) const { row[flags_at()] = static_cast<char>(flags); }
+  Status skip_row(ByteReader& in, bool emitted_too) const;
+  Status decode_row(ByteReader& in, char* row, bool emitted_too);
   static size_t payload_bytes(const AggregateLayout& layout);
+  static EventTime expiry_at(const char* at);
   void copy_row(const char* from, char* to);
 
-  PagePool* pool_;
+  StatePages* memory_;
   AggregateLayout layout_;
   size_t payload_;
   KeyTable keys_;
   ByteArena values_;
   std::vector<char*> touched_;
+  uint64_t touched_at_ = 0;  // freezes before the first of them
 };
 
 template <class F>
 Status AggregateTable::emit_changed(F&& f) {
+  const bool frozen_since = memory_->freezes() != touched_at_;
   for (char* row : touched_) {
+    if (frozen_since) keys_.touch(row);
     char* last = row + layout_.accumulators->bytes();
     const bool before = was_emitted(row);
     set_flags(row, kEmitted);
@@ -108,7 +121,7 @@ Status AggregateTable::emit_changed(F&& f) {
 
 template <class F>
 void AggregateTable::retain(F&& keep) {
-  AggregateTable kept(*pool_, layout_);
+  AggregateTable kept(*memory_, layout_);
   keys_.for_each([&](char* row) {
     if (!keep(row)) return;
     const uint64_t hash = KeyTable::hash_of(row);

@@ -1,9 +1,8 @@
 #include "state/interval_table.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
-
-#include "base/floor_div.h"
 
 namespace strand::state {
 
@@ -54,15 +53,14 @@ IntervalTable::KeyId IntervalTable::find_or_add(uint64_t hash, std::string_view 
     at = slot_of(hash, key);
   }
   KeyId id = static_cast<KeyId>(keys_.size());
+  const Key fresh{hash, key, {}, 0};
   if (free_keys_.empty()) {
-    keys_.emplace_back();
+    keys_.push_back(fresh);
   } else {
     id = free_keys_.back();
     free_keys_.pop_back();
-    keys_[id] = Key{};
+    keys_.change(id) = fresh;
   }
-  keys_[id].hash = hash;
-  keys_[id].bytes = key;
   slots_[at] = entry(hash, id);
   ++used_;
   return id;
@@ -110,7 +108,7 @@ uint32_t IntervalTable::slice_of(size_t side, int64_t time) {
     it->second = free_slices_.back();
     free_slices_.pop_back();
   }
-  slices_[it->second] = std::make_unique<Slice>();
+  slices_[it->second] = std::make_unique<Slice>(memory_);
   return it->second;
 }
 
@@ -118,46 +116,87 @@ IntervalTable::Row& IntervalTable::add(size_t side, KeyId id, int64_t time, cons
                                        uint32_t row) {
   const uint32_t place = slice_of(side, time);
   Slice& slice = *slices_[place];
-  const auto same = [&](const columnar::Batch& piece) { return piece.columns() == batch.columns(); };
-  if (slice.pieces.empty() || !same(slice.pieces.back())) {
-    slice.pieces.push_back(batch);
-    const int64_t bytes = batch.memory_bytes();
-    slice.bytes += bytes;
-    bytes_ += bytes;
-  }
+  const bool same = slice.last_piece != nullptr && slice.last_piece->columns() == batch.columns();
+  if (!same) add_piece(slice, batch);
   const int64_t before = slice.bytes;
-  slice.rows.push_back({.time = time,
-                        .older = kNoRow,
-                        .key = slice.store(keys_[id].bytes),
-                        .key_id = id,
-                        .piece = static_cast<uint32_t>(slice.pieces.size() - 1),
-                        .row = row});
-  slice.bytes += static_cast<int64_t>(sizeof(Row));
+  Ref newer = kNoRow;
+  Ref older = keys_[id].sides[side].newest;
+  for (; older != kNoRow && this->row(older).time > time; older = this->row(older).older) newer = older;
+  Row& added = slice.rows.push_back({.time = time,
+                                     .older = older,
+                                     .key = slice.store(keys_[id].bytes),
+                                     .key_id = id,
+                                     .piece = slice.n_pieces - 1,
+                                     .row = row});
   bytes_ += slice.bytes - before;
-  Row& added = slice.rows.back();
-  Ref* link = &keys_[id].sides[side].newest;
-  while (*link != kNoRow && this->row(*link).time > time) link = &this->row(*link).older;
-  added.older = *link;
-  *link = (Ref{place} << 32) | (slice.rows.size() - 1);
-  keys_[id].bytes = added.key;
+  link(side, id, newer, (Ref{place} << 32) | (slice.rows.size() - 1));
+  keys_.change(id).bytes = added.key;
   ++live_;
   return added;
 }
 
-void IntervalTable::name_key(KeyId id) {
-  for (const Side& side : keys_[id].sides) {
-    if (side.newest != kNoRow) keys_[id].bytes = row(side.newest).key;
+void IntervalTable::add_piece(Slice& slice, const columnar::Batch& batch) {
+  if (slice.n_pieces % kBunch == 0) {
+    slice.pieces.push_back(std::make_shared<std::vector<columnar::Batch>>());
+    slice.pieces.back()->reserve(kBunch);
+  }
+  slice.last_piece = &slice.pieces.back()->emplace_back(batch);
+  ++slice.n_pieces;
+  slice.bytes += batch.memory_bytes();
+  bytes_ += batch.memory_bytes();
+}
+
+void IntervalTable::link(size_t side, KeyId id, Ref newer, Ref older) {
+  if (newer == kNoRow) {
+    keys_.change(id).sides[side].newest = older;
+  } else {
+    change(newer).older = older;
   }
 }
 
-int64_t IntervalTable::oldest(size_t side, KeyId id) {
+void IntervalTable::set_timer(size_t side, KeyId id, int64_t time) {
+  Side& changed = keys_.change(id).sides[side];
+  changed.timer = time;
+  if (changed.newest != kNoRow) change(changed.newest);
+}
+
+void IntervalTable::name_key(KeyId id) {
+  for (const Side& side : keys_[id].sides) {
+    if (side.newest != kNoRow) keys_.change(id).bytes = row(side.newest).key;
+  }
+}
+
+int64_t IntervalTable::oldest(size_t side, KeyId id) const {
   int64_t time = kNoTimer;
   for (Ref ref = keys_[id].sides[side].newest; ref != kNoRow; ref = row(ref).older) time = row(ref).time;
   return time;
 }
 
 int64_t IntervalTable::memory_bytes() const {
-  return bytes_ + static_cast<int64_t>(slots_.capacity() * sizeof(uint64_t) + keys_.capacity() * sizeof(Key));
+  return bytes_ + static_cast<int64_t>(slots_.capacity() * sizeof(uint64_t) + memory_.bytes());
+}
+
+std::vector<IntervalTable::Frozen> IntervalTable::freeze() {
+  const auto frozen = memory_.freeze();
+  const auto keys = std::make_shared<const FrozenRows>(keys_.all(frozen));
+  std::vector<Frozen> all;
+  for (size_t side = 0; side < by_time_.size(); ++side) {
+    for (const auto& [index, slot] : by_time_[side]) {
+      for (TablePart& part : slices_[slot]->rows.parts(frozen)) {
+        all.push_back({side, std::move(part), slices_[slot]->pieces, keys});
+      }
+    }
+  }
+  return all;
+}
+
+int64_t IntervalTable::Frozen::timer_of(KeyId id) const {
+  using Keys = PagedArray<Key>;
+  const char* const at = keys->pages[id / Keys::kPerPage] + id % Keys::kPerPage * sizeof(Key) +
+                         offsetof(Key, sides) + side * sizeof(Side) + offsetof(Side, timer);
+  int64_t timer = 0;
+  std::memcpy(&timer, keys->memory->read(at, sizeof timer).data(), sizeof timer);
+  return timer;
 }
 
 }  // namespace strand::state

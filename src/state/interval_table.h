@@ -8,10 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/floor_div.h"
 #include "base/ids.h"
 #include "columnar/batch.h"
+#include "state/paged_array.h"
 
 namespace strand::state {
 
@@ -20,6 +23,8 @@ namespace strand::state {
 /// Rows are not copied: they stay in the batches in which they came. Each side keeps, per slice of event
 /// time, one array of fixed-size entries; the entries of a key are linked from its newest row to its oldest,
 /// through the slices. A slice is dropped whole, with its batches, when event time has passed all its rows.
+/// Entries and keys lie on pages that a snapshot takes as they are (`freeze`), and slices that have not
+/// changed need not be written again.
 /// One hash table finds a key of either side, so a row that is looked up and then added costs one lookup.
 ///
 /// A row may be cut off (it is dead, nobody finds it) long before its slice goes; a row that is still linked
@@ -54,43 +59,51 @@ class IntervalTable {
   static constexpr int64_t kNoTimer = INT64_MAX;
 
   /// `width`: of a slice, in milliseconds.
-  explicit IntervalTable(int64_t width) : width_(width) { slots_.resize(64); }
+  explicit IntervalTable(int64_t width) : width_(width), keys_(memory_) { slots_.resize(64); }
 
   /// Asks for the memory that `find` will read.
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask()]); }
   KeyId find(uint64_t hash, std::string_view key) const;
   /// As find; makes the key, without rows, if it is not there. Its bytes are those of its first row.
   KeyId find_or_add(uint64_t hash, std::string_view key);
-  Key& key(KeyId id) { return keys_[id]; }
+  const Key& key(KeyId id) const { return keys_[id]; }
+  /// Sets the owner's mark; false if it was that already.
+  bool visit(KeyId id, uint32_t mark) { return std::exchange(keys_.scratch(id).visit, mark) != mark; }
+  /// Snapshots hold the timer of a side of a key with its newest row.
+  void set_timer(size_t side, KeyId id, int64_t time);
   /// Forgets a key that has no rows.
   void release_if_empty(KeyId id);
 
   /// Adds a row of `batch`; rows of one batch come one after the other. Behind rows of the same time.
   Row& add(size_t side, KeyId key, int64_t time, const columnar::Batch& batch, uint32_t row);
-  Row& row(Ref ref) { return slices_[ref >> 32]->rows[static_cast<uint32_t>(ref)]; }
+  const Row& row(Ref ref) const { return slices_[ref >> 32]->rows[static_cast<uint32_t>(ref)]; }
+  void set_matched(Ref ref) {
+    if (!row(ref).matched) change(ref).matched = true;
+  }
   const columnar::Batch& batch_of(Ref ref) const {
     const Slice& slice = *slices_[ref >> 32];
-    return slice.pieces[slice.rows[static_cast<uint32_t>(ref)].piece];
+    return piece_of(slice.pieces, slice.rows[static_cast<uint32_t>(ref)].piece);
   }
 
   /// Cuts off the rows of the key with time <= `through`; f(ref) sees each, oldest first.
   template <class F>
   void cut(size_t side, KeyId id, int64_t through, F&& f) {
-    Ref* link = &keys_[id].sides[side].newest;
-    while (*link != kNoRow && row(*link).time > through) link = &row(*link).older;
-    if (*link == kNoRow) return;
+    Ref newer = kNoRow;
+    Ref at = keys_[id].sides[side].newest;
+    for (; at != kNoRow && row(at).time > through; at = row(at).older) newer = at;
+    if (at == kNoRow) return;
     removed_.clear();
-    for (Ref ref = *link; ref != kNoRow; ref = row(ref).older) removed_.push_back(ref);
-    *link = kNoRow;
+    for (; at != kNoRow; at = row(at).older) removed_.push_back(at);
+    link(side, id, newer, kNoRow);
     for (size_t i = removed_.size(); i-- > 0;) {
-      row(removed_[i]).dead = true;
+      change(removed_[i]).dead = true;
       f(removed_[i]);
     }
     live_ -= static_cast<int64_t>(removed_.size());
     name_key(id);
   }
   /// The time of the oldest linked row; kNoTimer if there is none.
-  int64_t oldest(size_t side, KeyId id);
+  int64_t oldest(size_t side, KeyId id) const;
 
   /// Drops the slices of a side whose rows are all at or before `through`. visit(key) comes first for the
   /// keys that still have rows there and may cut them; a slice with rows that stay is kept.
@@ -118,15 +131,42 @@ class IntervalTable {
     }
   }
 
-  /// Calls f(ref) for every linked row of a side: slices by time, rows in order of arrival.
+  /// Calls f(ref) for the linked rows of a side in all slices that begin at or before `through`.
   template <class F>
-  void for_each(size_t side, F&& f) {
-    for (const auto& [time, slot] : by_time_[side]) {
+  void for_each(size_t side, int64_t through, F&& f) {
+    for (const auto& [index, slot] : by_time_[side]) {
+      if (index > floor_div(through, width_)) return;
       for (size_t i = 0; i < slices_[slot]->rows.size(); ++i) {
         if (!slices_[slot]->rows[i].dead) f((Ref{slot} << 32) | i);
       }
     }
   }
+
+  /// The batches of a slice, in bunches that stay where they are.
+  static constexpr size_t kBunch = 64;
+  using Pieces = std::vector<std::shared_ptr<std::vector<columnar::Batch>>>;
+  static const columnar::Batch& piece_of(const Pieces& pieces, uint32_t piece) {
+    return pieces[piece / kBunch]->data()[piece % kBunch];
+  }
+  /// A part of a slice as it was at a freeze.
+  struct Frozen {
+    size_t side;
+    TablePart part;
+    Pieces pieces;
+    std::shared_ptr<const FrozenRows> keys;
+    /// Calls f(row, timer of its key and side, batch) for the linked rows in the order in which they came.
+    template <class F>
+    void for_each(F&& f) const {
+      part.rows.for_each([&](const char* at) {
+        const auto& row = *reinterpret_cast<const Row*>(at);
+        if (!row.dead) f(row, timer_of(row.key_id), piece_of(pieces, row.piece));
+      });
+    }
+    int64_t timer_of(KeyId id) const;
+  };
+  /// All slices by side and time.
+  std::vector<Frozen> freeze();
+  uint64_t freezes() const { return memory_.freezes(); }
 
   /// Linked rows.
   int64_t rows() const { return live_; }
@@ -135,8 +175,11 @@ class IntervalTable {
 
  private:
   struct Slice {
-    std::vector<Row> rows;
-    std::vector<columnar::Batch> pieces;
+    explicit Slice(StatePages& memory) : rows(memory) {}
+    PagedArray<Row> rows;
+    Pieces pieces;
+    const columnar::Batch* last_piece = nullptr;
+    uint32_t n_pieces = 0;
     std::vector<std::unique_ptr<char[]>> blocks;  // of key bytes
     size_t block_used = 0;
     size_t block_size = 0;
@@ -151,23 +194,28 @@ class IntervalTable {
     if (__builtin_mul_overflow(index + 1, width_, &end)) return INT64_MAX;
     return end - 1;
   }
+  Row& change(Ref ref) { return slices_[ref >> 32]->rows.change(static_cast<uint32_t>(ref)); }
+  /// Makes `older` the row behind `newer`, or the newest of the key.
+  void link(size_t side, KeyId id, Ref newer, Ref older);
+  void add_piece(Slice& slice, const columnar::Batch& batch);
   /// Has the key named by a row that is linked.
   void name_key(KeyId id);
   void grow();
   size_t slot_of(uint64_t hash, std::string_view key) const;
 
   int64_t width_;
+  StatePages memory_;  // outlives what lies on its pages
   // Open addressing: 32 bits of hash and key number + 1; 0 is empty.
   std::vector<uint64_t> slots_;
   int64_t used_ = 0;
-  std::vector<Key> keys_;
+  PagedArray<Key> keys_;
   std::vector<KeyId> free_keys_;
   std::vector<std::unique_ptr<Slice>> slices_;
   std::vector<uint32_t> free_slices_;
   std::array<std::map<int64_t, uint32_t>, 2> by_time_;  // number of the slice in time -> its place
   std::vector<Ref> removed_;
   int64_t live_ = 0;
-  int64_t bytes_ = 0;
+  int64_t bytes_ = 0;  // of batches and key bytes
 };
 
 }  // namespace strand::state

@@ -1,6 +1,7 @@
 #include "state/key_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/check.h"
@@ -14,33 +15,35 @@ constexpr size_t kFirstSlots = 64;
 constexpr size_t kKeptSlots = size_t{1} << 20;         // slots kept after a clear
 constexpr size_t kPrefetchFrom = (size_t{128} << 10);  // bytes of slots from which memory is fetched ahead
 constexpr uint32_t kNullLength = 0xFFFFFFFF;
-constexpr size_t kProbes = 32;
+constexpr size_t kAhead = 16;  // rows from a row to that whose memory is fetched
 constexpr uint64_t kLengthMask = (uint64_t{1} << 56) - 1;
 
 uint64_t slot_of(uint64_t hash, uint32_t ref) { return (hash & 0xFFFFFFFF00000000ull) | (uint64_t{ref} + 1); }
 
 }  // namespace
 
-KeyTable::KeyTable(PagePool& pool, size_t payload_bytes)
-    : pool_(&pool),
+KeyTable::KeyTable(StatePages& memory, size_t payload_bytes)
+    : memory_(&memory),
+      table_(memory.next_table()),
       stride_(kKeyBytes + payload_bytes),
-      per_page_(static_cast<uint32_t>(PagePool::kPageBytes / stride_)),
-      long_keys_(pool) {
+      per_page_(static_cast<uint32_t>(StatePages::kPageBytes / stride_)),
+      long_keys_(memory) {
   STRAND_CHECK(payload_bytes % 8 == 0 && payload_bytes >= 8 && per_page_ > 0);
 }
 
 void KeyTable::find_or_add(std::span<const uint64_t> hashes, std::span<const std::string_view> keys,
                            std::span<char*> payloads) {
-  for (size_t from = 0; from < keys.size(); from += kProbes) {
-    const size_t n = std::min(kProbes, keys.size() - from);
-    if (slots_.size() * sizeof(uint64_t) >= kPrefetchFrom) {
-      for (size_t i = from; i < from + n; ++i) __builtin_prefetch(&slots_[hashes[i] & mask_]);
-      for (size_t i = from; i < from + n; ++i) {
-        const uint64_t slot = slots_[hashes[i] & mask_];
+  const size_t n = keys.size();
+  const bool ahead = slots_.size() * sizeof(uint64_t) >= kPrefetchFrom;
+  for (size_t i = 0; i < n; ++i) {
+    if (ahead) {
+      if (i + 2 * kAhead < n) __builtin_prefetch(&slots_[hashes[i + 2 * kAhead] & mask_]);
+      if (i + kAhead < n) {
+        const uint64_t slot = slots_[hashes[i + kAhead] & mask_];
         if (slot != 0) __builtin_prefetch(row_at(static_cast<uint32_t>(slot) - 1), 1);
       }
     }
-    for (size_t i = from; i < from + n; ++i) payloads[i] = find_or_add_one(hashes[i], keys[i]) + kKeyBytes;
+    payloads[i] = find_or_add_one(hashes[i], keys[i]) + kKeyBytes;
   }
 }
 
@@ -61,8 +64,12 @@ char* KeyTable::find_or_add_one(uint64_t hash, std::string_view key) {
       return row;
     }
     if ((slot ^ hash) >> 32 != 0) continue;
-    char* row = row_at(static_cast<uint32_t>(slot) - 1);
-    if (same(row, head, key)) return row;
+    const uint32_t ref = static_cast<uint32_t>(slot) - 1;
+    char* row = row_at(ref);
+    if (!same(row, head, key)) continue;
+    if (memory_->untouched(pages_[ref >> kIndexBits].id)) [[unlikely]]
+      memory_->touch_slowly(row, stride_);
+    return row;
   }
 }
 
@@ -77,10 +84,12 @@ bool KeyTable::same(const char* row, const Head& head, std::string_view key) con
 char* KeyTable::add_row(const Head& head, std::string_view key) {
   if (pages_.empty() || last_page_rows_ == per_page_) {
     STRAND_CHECK(pages_.size() < (size_t{1} << (32 - kIndexBits)) - 1);
-    pages_.push_back(pool_->take());
+    char* const page = memory_->take();
+    pages_.push_back({page, StatePages::id_of(page)});
     last_page_rows_ = 0;
   }
-  char* row = pages_.back() + last_page_rows_++ * stride_;
+  char* row = pages_.back().memory + last_page_rows_++ * stride_;
+  memory_->touch(row, stride_);
   std::memset(row, 0, stride_);
   Head stored = head;
   if (head.b >> 56 == 0xFF) {
@@ -93,8 +102,14 @@ char* KeyTable::add_row(const Head& head, std::string_view key) {
   return row;
 }
 
-void KeyTable::grow() {
-  slots_.assign(std::max(kFirstSlots, slots_.size() * 2), 0);
+void KeyTable::reserve(int64_t rows, size_t bytes) {
+  const auto most = static_cast<int64_t>(bytes / (sizeof(uint64_t) + sizeof(uint32_t)));
+  const auto wanted = static_cast<uint64_t>(rows_ + std::clamp<int64_t>(rows, 0, most)) * 10 / 7 + 1;
+  if (wanted > slots_.size()) resize(std::bit_ceil(wanted));
+}
+
+void KeyTable::resize(size_t slots) {
+  slots_.assign(std::max(kFirstSlots, slots), 0);
   mask_ = slots_.size() - 1;
   uint32_t ref = 0;
   for_each([&](const char* payload) {
@@ -107,8 +122,9 @@ void KeyTable::grow() {
 }
 
 void KeyTable::clear() {
-  for (char* page : pages_) pool_->give(page);
+  for (const Page& page : pages_) memory_->give(page.memory);
   pages_.clear();
+  table_ = memory_->next_table();
   last_page_rows_ = 0;
   rows_ = 0;
   long_keys_.clear();
@@ -118,7 +134,8 @@ void KeyTable::clear() {
 }
 
 void KeyTable::swap(KeyTable& other) noexcept {
-  std::swap(pool_, other.pool_);
+  std::swap(memory_, other.memory_);
+  std::swap(table_, other.table_);
   std::swap(stride_, other.stride_);
   std::swap(per_page_, other.per_page_);
   slots_.swap(other.slots_);
@@ -148,6 +165,20 @@ void KeyTable::encode_key(uint64_t hash, std::string_view key, ByteWriter& out) 
   out.put(hash);
   out.put(key.data() == nullptr ? kNullLength : static_cast<uint32_t>(key.size()));
   out.put_raw(key.data(), key.size());
+}
+
+void KeyTable::encode_key(const FrozenRows& rows, const char* row, ByteWriter& out) {
+  Head head;
+  std::memcpy(&head, row, sizeof head);
+  std::string_view key = key_of(row + kKeyBytes);
+  if (head.b >> 56 == 0xFF) key = ByteArena::read(*rows.memory, key);
+  encode_key(head.hash, key, out);
+}
+
+std::vector<TablePart> KeyTable::parts(const std::shared_ptr<FrozenPages>& frozen) const {
+  FrozenRows all{frozen, {}, stride_, per_page_, last_page_rows_};
+  for (const Page& page : pages_) all.pages.push_back(page.memory);
+  return parts_of(*memory_, table_, all);
 }
 
 Result<KeyTable::StoredKey> KeyTable::decode_key(ByteReader& in) {

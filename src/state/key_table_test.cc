@@ -37,7 +37,7 @@ TEST(ShortKey, EveryLengthComesBack) {
 }
 
 TEST(KeyTable, KeysAreWalkedInTheOrderInWhichTheyCame) {
-  PagePool pool;
+  StatePages pool;
   KeyTable table(pool, 8);
   for (const char* key : {"zebra", "ant", "mole", "ant", "a key that is longer than fifteen bytes"})
     ++count(table, key);
@@ -47,7 +47,7 @@ TEST(KeyTable, KeysAreWalkedInTheOrderInWhichTheyCame) {
 }
 
 TEST(KeyTable, NullIsAKeyOfItsOwn) {
-  PagePool pool;
+  StatePages pool;
   KeyTable table(pool, 8);
   ++count(table, {});
   count(table, "") += 5;
@@ -59,7 +59,7 @@ TEST(KeyTable, NullIsAKeyOfItsOwn) {
 }
 
 TEST(KeyTable, AfterClearNothingIsThereAndPagesAreUsedAgain) {
-  PagePool pool;
+  StatePages pool;
   KeyTable table(pool, 8);
   for (int i = 0; i < 5000; ++i) ++count(table, "key-" + std::to_string(i));
   const size_t bytes = pool.bytes();
@@ -72,7 +72,7 @@ TEST(KeyTable, AfterClearNothingIsThereAndPagesAreUsedAgain) {
 }
 
 RC_GTEST_PROP(KeyTable, CountsAsAMapDoes, ()) {
-  PagePool pool;
+  StatePages pool;
   KeyTable table(pool, 8);
   std::map<std::string, int64_t> model;
   Random random(*rc::gen::arbitrary<uint64_t>());

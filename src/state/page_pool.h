@@ -18,7 +18,7 @@ class PagePool {
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  /// A page with any content, aligned to 4 KiB.
+  /// A page with any content, aligned to its size.
   char* take();
   void give(char* page) { free_.push_back(page); }
   /// Bytes taken from the system.

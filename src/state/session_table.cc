@@ -32,9 +32,9 @@ SessionTable::SessionTable(std::shared_ptr<const Accumulators> accumulators, int
       gap_(gap),
       last_instant_(std::move(last_instant)),
       bucket_(std::max<int64_t>(1, gap / kBucketsInGap)),
-      keys_(pool_, session_bytes()),
-      values_(pool_),
-      older_(pool_) {}
+      keys_(memory_, session_bytes()),
+      values_(memory_),
+      older_(memory_) {}
 
 bool SessionTable::touches(const char* row, int64_t time) const {
   const auto* session = reinterpret_cast<const Session*>(row);
@@ -64,6 +64,7 @@ SessionTable::Session* SessionTable::extend_slowly(char* row, int64_t time) {
   Session* session = newest(row);
   while (session != nullptr && session->open() && !touches(*session, time)) session = session->older;
   if (session == nullptr || !session->open()) return insert(row, time, time + gap_);
+  touch(*session);
   session->start = std::min(session->start, time);
   session->end = std::max(session->end, time + gap_);
   while (session->older != nullptr && touches(*session->older, time)) {
@@ -91,6 +92,7 @@ SessionTable::Session* SessionTable::insert(char* row, int64_t start, int64_t en
     session->older = older;
   } else {
     while (session->older != nullptr && session->older->start > start) session = session->older;
+    touch(*session);
     Session* added = make_older();
     added->older = session->older;
     session->older = added;
@@ -108,11 +110,13 @@ void SessionTable::remove(char* row, const Session* session) {
   --sessions_;
   ++closed_since_sweep_;
   Session* first = newest(row);
+  touch(*first);
   Session* gone = first->older;
   if (session != first) {
     Session* newer = first;
     while (newer->older != session) newer = newer->older;
     gone = newer->older;
+    touch(*newer);
     newer->older = gone->older;
   } else if (gone != nullptr) {
     move(*gone, *first);
@@ -122,12 +126,13 @@ void SessionTable::remove(char* row, const Session* session) {
     --live_keys_;
     return;
   }
+  touch(*gone);
   gone->older = spare_;
   spare_ = gone;
 }
 
 /// The contents, without the places in the chain.
-void SessionTable::move(Session& from, Session& to) const {
+void SessionTable::move(const Session& from, Session& to) const {
   to.start = from.start;
   to.end = from.end;
   to.stamp = from.stamp;
@@ -146,6 +151,7 @@ void SessionTable::set_timer(char* row) {
   const Session* oldest = newest(row);
   while (oldest->older != nullptr) oldest = oldest->older;
   const int64_t time = last_instant_(oldest->end).millis;
+  touch(*newest(row));
   newest(row)->timer = low_bits(time);
   const int64_t bucket = floor_div(time, bucket_);
   Found& there = found(bucket);
@@ -170,6 +176,7 @@ void SessionTable::take_reached(int64_t watermark) {
       // A timer that was replaced by another does not count.
       Session* session = newest(timer.row);
       if (!session->open() || session->timer != low_bits(timer.time)) continue;
+      touch(*session);
       session->timer = kNoTimer;  // the same one may be here twice
       reached_.push_back(timer);
     }
@@ -195,9 +202,9 @@ void SessionTable::sweep() {
   const bool many_bytes = accumulators_->keeps_bytes() && closed_since_sweep_ > sessions_ + kSweepFrom;
   if (!many_keys && !many_bytes) return;
   closed_since_sweep_ = 0;
-  KeyTable keys(pool_, session_bytes());
-  ByteArena values(pool_);
-  ByteArena older(pool_);
+  KeyTable keys(memory_, session_bytes());
+  ByteArena values(memory_);
+  ByteArena older(memory_);
   older_.swap(older);
   spare_ = nullptr;
   timers_.clear();
@@ -224,34 +231,43 @@ void SessionTable::sweep() {
   values_.swap(values);
 }
 
-void SessionTable::encode(ByteWriter& out) const {
-  out.put(sessions_);
-  for_each([&](const char* row, const Session& session) {
-    KeyTable::encode_key(row, out);
-    out.put(session.start);
-    out.put(session.end);
-    accumulators_->encode(session.accumulators(), out);
+void SessionTable::encode(const Accumulators& accumulators, const FrozenRows& rows, ByteWriter& out) {
+  ByteWriter all;
+  int64_t sessions = 0;
+  std::vector<char> older(sizeof(Session) + accumulators.bytes());
+  rows.for_each([&](const char* row) {
+    const auto* session = reinterpret_cast<const Session*>(row + KeyTable::kKeyBytes);
+    for (; session->open(); session = reinterpret_cast<const Session*>(older.data())) {
+      ++sessions;
+      KeyTable::encode_key(rows, row, all);
+      all.put(session->start);
+      all.put(session->end);
+      accumulators.encode(session->accumulators(), *rows.memory, all);
+      if (session->older == nullptr) break;
+      rows.memory->read(reinterpret_cast<const char*>(session->older), older.size())
+          .copy(older.data(), older.size());
+    }
   });
+  const std::string bytes = all.take();
+  out.put(sessions);
+  out.put_raw(bytes.data(), bytes.size());
 }
 
 Status SessionTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism) {
-  std::vector<char> aside(accumulators_->bytes());  // of a key of another group
-  ByteArena aside_values(pool_);
   STRAND_TRY(const int64_t sessions, in.get<int64_t>());
-  for (int64_t i = 0; i < sessions; ++i) {
-    STRAND_TRY(const KeyTable::StoredKey stored, KeyTable::decode_key(in));
-    STRAND_TRY(const int64_t start, in.get<int64_t>());
-    STRAND_TRY(const int64_t end, in.get<int64_t>());
-    if (groups.contains(columnar::key_group(stored.hash, max_parallelism))) {
-      char* row = nullptr;
-      keys_.find_or_add({&stored.hash, 1}, {&stored.key, 1}, {&row, 1});
-      STRAND_OK(accumulators_->decode(in, insert(row, start, end)->accumulators(), values_));
-    } else {
-      std::ranges::fill(aside, '\0');
-      STRAND_OK(accumulators_->decode(in, aside.data(), aside_values));
-    }
-  }
-  return Status();
+  keys_.reserve(sessions / max_parallelism * (groups.last - groups.first + 1), in.remaining());
+  const auto wanted = [&](uint64_t hash) {
+    return groups.contains(columnar::key_group(hash, max_parallelism));
+  };
+  const auto skip = [&](ByteReader& stored) -> Status {
+    STRAND_OK(skip_bytes(stored, 16));  // start, end
+    return accumulators_->skip(stored);
+  };
+  return keys_.decode(in, sessions, wanted, skip, [&](ByteReader& stored, char* row) -> Status {
+    STRAND_TRY(const int64_t start, stored.get<int64_t>());
+    STRAND_TRY(const int64_t end, stored.get<int64_t>());
+    return accumulators_->decode(stored, insert(row, start, end)->accumulators(), values_);
+  });
 }
 
 }  // namespace strand::state

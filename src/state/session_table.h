@@ -75,7 +75,7 @@ class SessionTable {
 
   int64_t sessions() const { return sessions_; }
   int64_t bytes() const {
-    return static_cast<int64_t>(pool_.bytes() + keys_.own_bytes() + values_.big_bytes());
+    return static_cast<int64_t>(memory_.bytes() + keys_.own_bytes() + values_.big_bytes());
   }
   ByteArena& values() { return values_; }
   const Accumulators& accumulators() const { return *accumulators_; }
@@ -88,7 +88,11 @@ class SessionTable {
     });
   }
 
-  void encode(ByteWriter& out) const;
+  /// For a snapshot, see KeyTable.
+  std::vector<TablePart> freeze() { return keys_.parts(memory_.freeze()); }
+  uint64_t freezes() const { return memory_.freezes(); }
+  /// The number of sessions, and the sessions. On any thread.
+  static void encode(const Accumulators& accumulators, const FrozenRows& rows, ByteWriter& out);
   /// Adds what `encode` wrote, without keys of other groups.
   Status decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism);
 
@@ -110,12 +114,14 @@ class SessionTable {
     return time <= session.end && session.start <= time + gap_;
   }
   size_t session_bytes() const { return sizeof(Session) + accumulators_->bytes(); }
+  /// Before a session is written to that did not come from `find_or_add` just now.
+  void touch(Session& session) { memory_.touch(reinterpret_cast<const char*>(&session), session_bytes()); }
 
   bool must_move(char* row, int64_t time) const;
   Session* extend_slowly(char* row, int64_t time);
   Session* insert(char* row, int64_t start, int64_t end);
   void remove(char* row, const Session* session);
-  void move(Session& from, Session& to) const;
+  void move(const Session& from, Session& to) const;
   Session* make_older();
   void set_timer(char* row);
   Found& found(int64_t bucket) { return found_[static_cast<uint64_t>(bucket) % found_.size()]; }
@@ -125,8 +131,8 @@ class SessionTable {
   std::shared_ptr<const Accumulators> accumulators_;
   int64_t gap_;
   LastInstant last_instant_;
-  int64_t bucket_;  // timers of as many milliseconds lie together
-  PagePool pool_;   // outlives what lies on its pages
+  int64_t bucket_;     // timers of as many milliseconds lie together
+  StatePages memory_;  // outlives what lies on its pages
   KeyTable keys_;
   ByteArena values_;
   ByteArena older_;

@@ -1,6 +1,7 @@
 #include "state/snapshot.h"
 
 #include <limits>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -143,7 +144,7 @@ Result<std::vector<SectionRef>> SnapshotBuilder::write(env::FileSystem& files, c
   std::string shared = header();
   std::vector<size_t> in_shared;
   for (Pending& pending : pending_) {
-    STRAND_TRY(const SectionBytes bytes, pending.make(reader));
+    STRAND_TRY(const SectionBytes bytes, std::exchange(pending.make, nullptr)(reader));
     SectionRef ref = pending.ref;
     seal(ref, bytes);
     if (pending.own_file) {

@@ -73,9 +73,9 @@ class SnapshotBuilder {
   /// snapshot.
   void add_merged(std::string name, int32_t version, Make make);
 
-  /// Writes the files and returns every section, existing ones included. Runs on the executor. A file is
-  /// written, synced and named `e<epoch>-<content hash>`; the folder is synced once at the end. An error
-  /// leaves only files that nothing refers to.
+  /// Writes the files, once, and returns every section: existing ones, then the others as they were added.
+  /// Runs on the executor. A file is written, synced and named `e<epoch>-<content hash>`; the folder is synced
+  /// once at the end. An error leaves only files that nothing refers to.
   Result<std::vector<SectionRef>> write(env::FileSystem& files, const std::string& dir);
 
  private:

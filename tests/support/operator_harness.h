@@ -89,25 +89,37 @@ class OperatorHarness {
   void before_barrier() {
     for (Subtask& subtask : subtasks_) ok(subtask, subtask.op->before_barrier(*out_));
   }
-  HarnessSnapshot snapshot(bool lost = false) {
+  /// A snapshot whose barrier has passed: its files are written by `finish`, however much happens before.
+  struct Started {
+    HarnessSnapshot all;
+    std::vector<state::SnapshotBuilder> builders;
+  };
+  Started start_snapshot() {
     before_barrier();
-    HarnessSnapshot all{Epoch{++epoch_}, {}, {}, {}};
+    Started started{{Epoch{++epoch_}, {}, {}, {}}, {}};
     for (Subtask& subtask : subtasks_) {
-      state::SnapshotBuilder builder(all.epoch, subtask.context.key_groups);
+      state::SnapshotBuilder& builder =
+          started.builders.emplace_back(started.all.epoch, subtask.context.key_groups);
       builder.set_operator(subtask.context.operator_id);
-      ok(subtask, subtask.op->snapshot(all.epoch, builder));
-      auto refs = builder.write(*files_, "files");
-      EXPECT_TRUE(refs.ok());
-      if (!refs.ok()) continue;
-      if (!lost) subtask.op->snapshot_written(all.epoch, *refs);
-      all.sections.insert(all.sections.end(), refs->begin(), refs->end());
+      ok(subtask, subtask.op->snapshot(started.all.epoch, builder));
       const auto floors =
           subtask.context.floor.at_barrier(subtask.context.key_groups, subtask.context.watermark);
-      all.floors.insert(all.floors.end(), floors.begin(), floors.end());
-      all.ledger += *subtask.ledger;
+      started.all.floors.insert(started.all.floors.end(), floors.begin(), floors.end());
+      started.all.ledger += *subtask.ledger;
     }
-    return all;
+    return started;
   }
+  HarnessSnapshot finish(Started started, bool lost = false) {
+    for (size_t i = 0; i < started.builders.size(); ++i) {
+      auto refs = started.builders[i].write(*files_, "files");
+      EXPECT_TRUE(refs.ok());
+      if (!refs.ok()) continue;
+      if (!lost) subtasks_[i].op->snapshot_written(started.all.epoch, *refs);
+      started.all.sections.insert(started.all.sections.end(), refs->begin(), refs->end());
+    }
+    return started.all;
+  }
+  HarnessSnapshot snapshot(bool lost = false) { return finish(start_snapshot(), lost); }
 
   /// Rows emitted since the last call.
   std::vector<std::string> output(Port port = Port::kMain) { return std::exchange(out_->rows[port], {}); }
@@ -122,6 +134,7 @@ class OperatorHarness {
     for (const Subtask& subtask : subtasks_) sum += *subtask.ledger;
     return sum;
   }
+  const std::shared_ptr<MemoryFileSystem>& files() const { return files_; }
   flow::Operator& op(size_t subtask = 0) { return *subtasks_[subtask].op; }
   int64_t memory_used() const { return account_->used(); }
   /// What the last call that failed returned, where a test expects it.

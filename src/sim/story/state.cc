@@ -104,7 +104,7 @@ class StateReader {
     STRAND_TRY(const uint64_t windows, in.get<uint64_t>());
     for (uint64_t i = 0; i < windows; ++i) {
       STRAND_TRY(const int64_t end, in.get<int64_t>());
-      state::PagePool pool;
+      state::StatePages pool;
       state::AggregateTable table(pool, {accumulators, false, false});
       STRAND_OK(table.decode(in, kAll, kMaxParallelism, emitted_too != 0));
       const std::string start = format_utc_time(end - window.size.millis);
@@ -124,7 +124,7 @@ class StateReader {
         std::make_shared<const state::Accumulators>(ops::accumulator_specs(group.aggregates));
     const columnar::SchemaPtr input = node.inputs[0].node->schema(node.inputs[0].port);
     const ops::Keys keys(input, group.keys);
-    state::PagePool pool;
+    state::StatePages pool;
     state::AggregateTable table(pool, {accumulators, true, group.retention.has_value()});
     ByteReader in(section.bytes());
     STRAND_OK(table.decode(in, kAll, kMaxParallelism, table.keeps_emitted()));

@@ -1,0 +1,213 @@
+// Snapshots whose files are written while rows go on: they hold what was there at the barrier.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+#include "base/random.h"
+#include "ops/interval_join.h"
+#include "ops/operators.h"
+#include "tests/support/click_rows.h"
+
+namespace strand::ops {
+namespace {
+
+using columnar::make_type;
+using columnar::TypeKind;
+using expr::Aggregate;
+using expr::WindowKind;
+using strand::testing::at;
+using strand::testing::Click;
+using strand::testing::click_batch;
+using strand::testing::click_schema;
+using strand::testing::HarnessSnapshot;
+using strand::testing::OperatorHarness;
+
+/// COUNT(*) and the largest and smallest text of a number.
+std::vector<Aggregate> extremes() {
+  const auto text = make_type(TypeKind::kString);
+  return {{Aggregate::Kind::kCountStar, 0, nullptr, make_type(TypeKind::kBigInt, false), "n"},
+          {Aggregate::Kind::kMax, 0, text, text, "largest"},
+          {Aggregate::Kind::kMin, 0, text, text, "smallest"}};
+}
+
+std::vector<columnar::Field> output_of(std::vector<columnar::Field> fields) {
+  for (const Aggregate& a : extremes()) fields.push_back({a.name, a.type});
+  return fields;
+}
+
+WindowOptions windows(WindowKind kind, bool early) {
+  WindowOptions options;
+  options.input = click_schema();
+  options.keys = {2};
+  options.time_column = 1;
+  options.kind = kind;
+  options.size = Duration{60'000};
+  options.step = Duration{kind == WindowKind::kTumble || kind == WindowKind::kSession ? 0 : 20'000};
+  if (early) options.early_delay = Duration{1000};
+  options.aggregates = extremes();
+  const auto time = columnar::timestamp_type(3, false, false);
+  options.output = std::make_shared<const columnar::Schema>(
+      output_of({(*click_schema())[2], {"window_start", time}, {"window_end", time}, {"window_time", time}}));
+  return options;
+}
+
+OperatorHarness::Make window_job(WindowKind kind, bool early = false) {
+  return [=] { return make_window_aggregate(windows(kind, early)); };
+}
+
+Result<OperatorPtr> totals() {
+  GroupOptions options;
+  options.input = click_schema();
+  options.keys = {2};
+  options.aggregates = extremes();
+  options.output = std::make_shared<const columnar::Schema>(output_of({(*click_schema())[2]}));
+  options.retention_column = 1;
+  options.retention_after = Duration{120'000};
+  return make_group_aggregate(options);
+}
+
+OperatorHarness::Make interval_job(IntervalJoinOptions::Rules rules) {
+  IntervalJoinOptions options;
+  options.rules = rules;
+  options.lower = Duration{-40'000};
+  options.upper = Duration{60'000};
+  std::vector<columnar::Field> fields;
+  for (auto& side : options.sides) {
+    side.schema = click_schema();
+    side.keys = {2};
+    side.time_column = 1;
+    fields.insert(fields.end(), side.schema->fields().begin(), side.schema->fields().end());
+  }
+  options.sides[0].outer = rules == IntervalJoinOptions::Rules::kSql;
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return [options] { return make_interval_join(options); };
+}
+
+/// Rows that come at random, with texts that grow, move and outgrow a page.
+class Story {
+ public:
+  explicit Story(uint64_t seed, int inputs = 1) : random_(seed), inputs_(static_cast<uint64_t>(inputs)) {}
+  void go_on(OperatorHarness& a, OperatorHarness& b, int steps) {
+    for (int step = 0; step < steps; ++step) {
+      std::vector<Click> clicks;
+      for (uint64_t i = random_.below(100); i > 0; --i) clicks.push_back(click());
+      const columnar::Batch batch = click_batch(clicks);
+      const auto input = static_cast<int>(random_.below(inputs_));
+      for (OperatorHarness* op : {&a, &b}) {
+        if (!clicks.empty()) op->batch(batch, input);
+        op->watermark(EventTime{now_.millis - 30'000});
+        op->clock(WallTime{now_.millis});
+      }
+      now_ = now_ + Duration{static_cast<int64_t>(random_.below(20'000))};
+    }
+  }
+
+ private:
+  Click click() {
+    std::string text = std::to_string(random_.below(1000));
+    if (random_.below(10) == 0) text.resize(random_.below(50), 'x');
+    if (random_.below(200) == 0) text.resize(random_.below(9000), 'y');
+    return {text, EventTime{now_.millis - static_cast<int64_t>(random_.below(60'000))},
+            static_cast<int64_t>(random_.below(2000))};
+  }
+  Random random_;
+  uint64_t inputs_;
+  EventTime now_ = at("12:00");
+};
+
+/// What a restored operator tells and emits to its end.
+std::multiset<std::string> end_of(const OperatorHarness::Make& make, const OperatorHarness& of,
+                                  const HarnessSnapshot& snapshot, int inputs) {
+  OperatorHarness op(make, {2}, 1, of.files());
+  op.restore(snapshot, 2);
+  std::multiset<std::string> rows;
+  const auto take = [&rows](const std::vector<std::string>& some) { rows.insert(some.begin(), some.end()); };
+  take(op.held());
+  take(op.held(Port::kEarly));
+  if (inputs == 2) op.batch(click_batch({{"partner", at("12:01"), 7}, {"partner", at("12:02"), 8}}), 1);
+  op.watermark(EventTime::max());
+  take(op.output());
+  return rows;
+}
+
+/// One operator writes its snapshots at once, another much later; some are lost.
+void check_late_files(const OperatorHarness::Make& make, int inputs = 1) {
+  OperatorHarness at_once(make, {2}, 2);
+  OperatorHarness later(make, {2}, 2);
+  Story story(*rc::gen::arbitrary<uint64_t>(), inputs);
+  Random random(*rc::gen::arbitrary<uint64_t>());
+  for (int snapshot = 0; snapshot < 3; ++snapshot) {
+    story.go_on(at_once, later, static_cast<int>(random.below(6)));
+    const bool lost = random.below(4) == 0;
+    const HarnessSnapshot right = at_once.snapshot(lost);
+    auto started = later.start_snapshot();
+    story.go_on(at_once, later, static_cast<int>(random.below(6)));
+    const HarnessSnapshot late = later.finish(std::move(started), lost);
+    RC_ASSERT(end_of(make, later, late, inputs) == end_of(make, at_once, right, inputs));
+  }
+}
+
+RC_GTEST_PROP(FrozenState, TumblingWindows, ()) { check_late_files(window_job(WindowKind::kTumble)); }
+RC_GTEST_PROP(FrozenState, WindowsWithEarlyTotals, ()) {
+  check_late_files(window_job(WindowKind::kTumble, true));
+}
+RC_GTEST_PROP(FrozenState, HoppingWindows, ()) { check_late_files(window_job(WindowKind::kHop)); }
+RC_GTEST_PROP(FrozenState, CumulatingWindows, ()) { check_late_files(window_job(WindowKind::kCumulate)); }
+RC_GTEST_PROP(FrozenState, Sessions, ()) { check_late_files(window_job(WindowKind::kSession)); }
+RC_GTEST_PROP(FrozenState, RunningTotals, ()) { check_late_files(totals); }
+
+RC_GTEST_PROP(FrozenState, IntervalJoinsOfSql, ()) {
+  check_late_files(interval_job(IntervalJoinOptions::Rules::kSql), 2);
+}
+RC_GTEST_PROP(FrozenState, IntervalJoinsOfStreams, ()) {
+  check_late_files(interval_job(IntervalJoinOptions::Rules::kStream), 2);
+}
+
+std::set<std::string> files_of(const HarnessSnapshot& snapshot) {
+  std::set<std::string> files;
+  for (const auto& ref : snapshot.sections) files.insert(ref.file);
+  return files;
+}
+
+/// A row of each of many keys: enough for a file.
+columnar::Batch many_keys(const std::string& time) {
+  std::vector<Click> clicks;
+  for (int64_t key = 0; key < 2000; ++key) clicks.push_back({"a", at(time), key});
+  return click_batch(clicks);
+}
+
+TEST(FrozenState, AWindowThatNoRowHasReachedIsNotWrittenAgain) {
+  OperatorHarness op(window_job(WindowKind::kTumble), {2});
+  op.batch(many_keys("12:00"));
+  const auto first = op.snapshot();
+  EXPECT_EQ(files_of(first).size(), 2u);  // the window, and what is small
+  op.batch(many_keys("12:01"));
+  const auto second = op.snapshot();
+  op.batch(click_batch({{"b", at("12:00"), 7}}));
+  const auto third = op.snapshot();
+
+  const auto shared = [](const HarnessSnapshot& a, const HarnessSnapshot& b) {
+    std::set<std::string> both;
+    std::ranges::set_intersection(files_of(a), files_of(b), std::inserter(both, both.end()));
+    return both.size();
+  };
+  EXPECT_EQ(shared(first, second), 1u);  // 12:00
+  EXPECT_EQ(shared(second, third), 1u);  // 12:01
+  EXPECT_EQ(shared(first, third), 0u);
+  op.restore(third, 1);
+  op.watermark(EventTime::max());
+  EXPECT_EQ(op.output().size(), 4000u);
+}
+
+TEST(FrozenState, WhatALostSnapshotHoldsIsWrittenAgain) {
+  OperatorHarness op(window_job(WindowKind::kTumble), {2});
+  op.batch(many_keys("12:00"));
+  const auto lost = op.snapshot(/*lost=*/true);
+  const auto next = op.snapshot();
+  for (const std::string& file : files_of(next)) EXPECT_FALSE(files_of(lost).contains(file));
+}
+
+}  // namespace
+}  // namespace strand::ops
