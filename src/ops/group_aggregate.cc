@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "ops/changelog_aggregate.h"
 #include "ops/keys.h"
 #include "ops/operators.h"
 #include "ops/rows.h"
@@ -204,6 +205,7 @@ class GroupAggregate : public Operator {
 }  // namespace
 
 Result<OperatorPtr> make_group_aggregate(GroupOptions options) {
+  if (options.changes) return make_changelog_aggregate(std::move(options));
   return OperatorPtr(std::make_unique<GroupAggregate>(std::move(options)));
 }
 

@@ -99,11 +99,18 @@ struct GroupOptions {
   std::optional<size_t> retention_column;
   Duration retention_after;
   bool update_before = false;
+  /// Rows of the input are updated and deleted later. Excludes a retention.
+  bool changes = false;
 };
 /// Aggregation without window: per batch and key one change, +I for a new key, else (-U and) +U with the new
 /// total, and none if the total is the same. A key is forgotten when event time reaches the latest of its
 /// rows' instants (retention column + `after`; NULL: never). A row whose own instant has been reached is late
 /// (kLate, the columns of the input), never a new beginning. Tells its totals as held rows after a restore.
+///
+/// With `changes`, -U and -D take rows back, +U and +I add them. A key whose last row is taken back is
+/// deleted
+/// (-D) and forgotten; what would be taken back from a key that has no row is passed over. Source: Flink
+/// GroupAggFunction.
 Result<OperatorPtr> make_group_aggregate(GroupOptions options);
 
 }  // namespace strand::ops

@@ -48,7 +48,7 @@ class RowtimeDeduplicate : public Operator {
     STRAND_OK(require_inserts(batch, context_->operator_id));
     const auto rows = row_list_.of(batch);
     context_->ledger->add(Entry::kIn, batch.rows());
-    STRAND_TRY(const auto times, times_.read(batch, options_.time_column, rows));
+    STRAND_OK(read_times(batch, rows));
     STRAND_OK(read_instants(batch, rows));
     reader_.read(batch, rows);
     late_.clear();
@@ -58,11 +58,11 @@ class RowtimeDeduplicate : public Operator {
     for (size_t i = 0; i < rows.size(); ++i) {
       const EventTime judge =
           context_->judge(columnar::key_group(reader_.hashes()[i], context_->max_parallelism));
-      if (is_late(times[i], i, judge)) {
+      if (is_late(order_[i], i, judge)) {
         late_.push_back(rows[i]);
         continue;
       }
-      STRAND_OK(offer(batch, rows[i], times[i], i, judge, changes, replaced));
+      STRAND_OK(offer(batch, rows[i], order_[i], i, judge, changes, replaced));
     }
     STRAND_OK(replaced.flush());
     STRAND_OK(emit_positions(batch, copies_, Entry::kDuplicate, Port::kDuplicate, out));
@@ -141,6 +141,13 @@ class RowtimeDeduplicate : public Operator {
     bool operator>(const Due& o) const { return std::tie(time, order) > std::tie(o.time, o.order); }
   };
 
+  Status read_times(const Batch& batch, std::span<const uint32_t> rows) {
+    order_.assign(rows.size(), 0);
+    if (!options_.time_column) return Status();
+    STRAND_TRY(const auto times, times_.read(batch, *options_.time_column, rows));
+    std::ranges::copy(times, order_.begin());
+    return Status();
+  }
   Status read_instants(const Batch& batch, std::span<const uint32_t> rows) {
     instants_.assign(rows.size(), EventTime::max());
     if (!options_.retention_column) return Status();
@@ -294,6 +301,7 @@ class RowtimeDeduplicate : public Operator {
   RowList row_list_;
   Times times_;
   Times instant_times_;
+  std::vector<int64_t> order_;  // what the rows are ordered by
   std::vector<EventTime> instants_;
   std::vector<uint32_t> late_;
   std::vector<uint32_t> copies_;
@@ -302,7 +310,7 @@ class RowtimeDeduplicate : public Operator {
 }  // namespace
 
 Result<OperatorPtr> make_rowtime_deduplicate(RowtimeDeduplicateOptions options) {
-  STRAND_CHECK(!options.wait || !options.last);
+  STRAND_CHECK(!options.wait || (!options.last && options.time_column));
   return OperatorPtr(std::make_unique<RowtimeDeduplicate>(std::move(options)));
 }
 

@@ -1,4 +1,4 @@
-// Deduplication by event time.
+// Deduplication by event time, and of the last row.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@ namespace strand::ops {
 struct RowtimeDeduplicateOptions {
   SchemaPtr input;
   std::vector<size_t> keys;
-  size_t time_column = 0;
+  /// Without it all times are equal: rows have the order of their arrival.
+  std::optional<size_t> time_column;
   /// The row of the highest time of each key instead of the lowest.
   bool last = false;
   /// Keep first only: the row is emitted once, when event time reaches it, and never changed. Else every row

@@ -1,0 +1,137 @@
+#include "ops/changelog_aggregate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <map>
+
+#include "base/random.h"
+#include "tests/support/change_rows.h"
+
+namespace strand::ops {
+namespace {
+
+using columnar::make_type;
+using columnar::TypeKind;
+using strand::testing::Change;
+using strand::testing::change_batch;
+using strand::testing::change_schema;
+using strand::testing::OperatorHarness;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+using Kind = Aggregate::Kind;
+
+/// SELECT k, COUNT(*), SUM(v), MAX(v) GROUP BY k
+GroupOptions totals(bool update_before = true) {
+  const auto bigint = make_type(TypeKind::kBigInt);
+  const auto count = make_type(TypeKind::kBigInt, false);
+  GroupOptions options;
+  options.input = change_schema();
+  options.keys = {0};
+  options.aggregates = {{Kind::kCountStar, 0, nullptr, count, "n"},
+                        {Kind::kSum, 1, bigint, bigint, "total"},
+                        {Kind::kMax, 1, bigint, bigint, "high"}};
+  options.output = std::make_shared<const columnar::Schema>(
+      std::vector<columnar::Field>{(*change_schema())[0], {"n", count}, {"total", bigint}, {"high", bigint}});
+  options.update_before = update_before;
+  options.changes = true;
+  return options;
+}
+OperatorHarness job(const GroupOptions& options = totals(), int32_t parallelism = 1) {
+  return OperatorHarness([options] { return make_group_aggregate(options); }, {0}, parallelism);
+}
+
+TEST(ChangelogAggregate, AnUpdateTakesTheOldValueBackAndAddsTheNewOne) {
+  auto op = job();
+  op.batch(change_batch({{"+I", "a", 5}, {"+I", "a", 9}}));
+  op.batch(change_batch({{"-U", "a", 9}, {"+U", "a", 2}}));
+  EXPECT_THAT(op.output(), ElementsAre("+I[a, 2, 14, 9]", "-U[a, 2, 14, 9]", "+U[a, 2, 7, 5]"));
+}
+
+TEST(ChangelogAggregate, WithoutUpdateBeforeOnlyTheNewTotalComes) {
+  auto op = job(totals(/*update_before=*/false));
+  op.batch(change_batch({{"+I", "a", 5}}));
+  op.batch(change_batch({{"+I", "a", 1}}));
+  EXPECT_THAT(op.output(), ElementsAre("+I[a, 1, 5, 5]", "+U[a, 2, 6, 5]"));
+}
+
+TEST(ChangelogAggregate, AKeyWhoseLastRowGoesIsDeletedAndBeginsAnew) {
+  auto op = job();
+  op.batch(change_batch({{"+I", "a", 5}}));
+  op.batch(change_batch({{"-D", "a", 5}}));
+  EXPECT_THAT(op.output(), ElementsAre("+I[a, 1, 5, 5]", "-D[a, 1, 5, 5]"));
+  EXPECT_EQ(op.op().state_rows(), 0);
+  op.batch(change_batch({{"+I", "a", 3}}));
+  EXPECT_THAT(op.output(), ElementsAre("+I[a, 1, 3, 3]"));
+}
+
+TEST(ChangelogAggregate, AKeyThatComesAndGoesInOneBatchIsNeverTold) {
+  auto op = job();
+  op.batch(change_batch({{"+I", "a", 5}, {"-D", "a", 5}}));
+  EXPECT_THAT(op.output(), IsEmpty());
+}
+
+TEST(ChangelogAggregate, WhatIsTakenBackFromAnUnknownKeyIsPassedOver) {
+  auto op = job();
+  op.batch(change_batch({{"-D", "a", 5}, {"+I", "a", 7}}));
+  EXPECT_THAT(op.output(), ElementsAre("+I[a, 1, 7, 7]"));
+}
+
+TEST(ChangelogAggregate, ATotalThatDoesNotChangeIsNotEmitted) {
+  auto op = job();
+  op.batch(change_batch({{"+I", "a", 5}}));
+  op.batch(change_batch({{"-U", "a", 5}, {"+U", "a", 5}}));
+  EXPECT_THAT(op.output(), ElementsAre("+I[a, 1, 5, 5]"));
+}
+
+TEST(ChangelogAggregate, ARestoreTellsAllTotalsAsHeldRows) {
+  auto op = job();
+  op.batch(change_batch({{"+I", "a", 5}, {"+I", "b", 6}, {"+I", "b", 1}}));
+  op.restore(op.snapshot(), 2);
+  EXPECT_THAT(op.held(), UnorderedElementsAre("+I[a, 1, 5, 5]", "+I[b, 2, 7, 6]"));
+}
+
+RC_GTEST_PROP(ChangelogAggregate, EqualsATotalOfTheRowsThatAreThereWhereverItIsRestored, ()) {
+  Random random(*rc::gen::arbitrary<uint64_t>());
+  auto op = job();
+  std::vector<Change> there;
+  std::map<std::string, std::string> table;
+  for (int step = 0; step < 60; ++step) {
+    std::vector<Change> batch;
+    for (uint64_t n = 1 + random.below(4); n > 0; --n) {
+      if (there.empty() || random.below(3) != 0) {
+        there.push_back({"+I", "k" + std::to_string(random.below(4)), random.between(0, 9)});
+        batch.push_back(there.back());
+      } else {
+        const auto gone = there.begin() + static_cast<std::ptrdiff_t>(random.below(there.size()));
+        batch.push_back({"-D", gone->key, gone->value});
+        there.erase(gone);
+      }
+    }
+    op.batch(change_batch(batch));
+    for (const std::string& row : op.output()) {
+      const std::string key = row.substr(3, 2);
+      if (row[0] == '+') table[key] = row.substr(2);
+      if (row.starts_with("-D")) table.erase(key);
+    }
+    std::map<std::string, std::string> expected;
+    std::map<std::string, std::array<int64_t, 3>> sums;
+    for (const Change& row : there) {
+      auto& [n, total, high] = sums[row.key];
+      high = n == 0 ? row.value : std::max(high, row.value);
+      ++n;
+      total += row.value;
+    }
+    for (const auto& [key, sum] : sums)
+      expected[key] = "[" + key + ", " + std::to_string(sum[0]) + ", " + std::to_string(sum[1]) + ", " +
+                      std::to_string(sum[2]) + "]";
+    RC_ASSERT(table == expected);
+    if (random.below(4) == 0) op.restore(op.snapshot(), static_cast<int32_t>(1 + random.below(3)));
+  }
+}
+
+}  // namespace
+}  // namespace strand::ops
