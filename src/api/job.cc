@@ -307,7 +307,7 @@ void Stream::write(Table table, std::string writer) const {
         const auto one = origin(input.node, input.port);
         all = {all.first && one.first, all.second || one.second};
       }
-      if (std::holds_alternative<plan::GroupAggregate>(n->detail)) all = {false, false};
+      if (plan::makes_changes(n->detail)) all = {false, false};
       return all;
     };
     std::tie(write.closed_rows, write.provisional) = origin(node_->node, static_cast<Port>(port_));

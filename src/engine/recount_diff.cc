@@ -11,12 +11,9 @@ namespace {
 constexpr std::string_view kLate = "late_";
 
 bool reads_judge(const plan::Node& node) {
-  const auto* ids = std::get_if<plan::Deduplicate>(&node.detail);
-  const auto* group = std::get_if<plan::GroupAggregate>(&node.detail);
-  const bool judges = std::holds_alternative<plan::WindowAggregate>(node.detail) || (ids && ids->retention) ||
-                      (group && group->retention);
-  return judges || std::any_of(node.inputs.begin(), node.inputs.end(),
-                               [](const plan::Input& input) { return reads_judge(*input.node); });
+  return plan::judges_lateness(node.detail) ||
+         std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [](const plan::Input& input) { return reads_judge(*input.node); });
 }
 
 bool is_key(const plan::TableSpec& table, const std::string& column) {

@@ -12,10 +12,9 @@ bool is_bounded(const plan::TableSpec& table) {
   return !table.option("scan.bounded.mode").empty();
 }
 
-bool waits_for_time(const plan::Node& node) {
-  if (std::holds_alternative<plan::WindowAggregate>(node.detail)) return true;
+bool needs_time(const plan::Node& node) {
   const auto* dedup = std::get_if<plan::Deduplicate>(&node.detail);
-  return dedup != nullptr && dedup->retention.has_value();
+  return plan::waits_for_time(node.detail) || (dedup != nullptr && dedup->retention.has_value());
 }
 
 }  // namespace
@@ -26,7 +25,7 @@ void idle_shards(const plan::Plan& plan, std::vector<Finding>& found) {
     if (scan == nullptr || !scan->watermark || scan->watermark->idle_timeout || is_bounded(scan->table))
       continue;
     for (const plan::NodePtr& reader : plan.nodes()) {
-      if (!waits_for_time(*reader)) continue;
+      if (!needs_time(*reader)) continue;
       const auto is_scan = [&](const plan::Input& input) { return input.node == node; };
       if (!any_above(reader->inputs[0], is_scan)) continue;
       found.push_back(at(

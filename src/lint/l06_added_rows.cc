@@ -17,7 +17,7 @@ bool shows_at_once(const plan::TableSpec& table) {
 
 bool is_updated(const plan::Input& origin) {
   return origin.port == Port::kEarly ||
-         (origin.port == Port::kMain && std::holds_alternative<plan::GroupAggregate>(origin.node->detail));
+         (origin.port == Port::kMain && plan::makes_changes(origin.node->detail));
 }
 
 }  // namespace

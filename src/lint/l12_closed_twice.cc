@@ -8,7 +8,7 @@ namespace {
 
 bool comes_again(const plan::Input& origin) {
   return origin.port == Port::kEarly ||
-         (origin.port == Port::kMain && std::holds_alternative<plan::GroupAggregate>(origin.node->detail));
+         (origin.port == Port::kMain && plan::makes_changes(origin.node->detail));
 }
 
 }  // namespace

@@ -140,9 +140,49 @@ class NodeText {
   void describe(const Project& project) { expressions(project.expressions, input()); }
   void describe(const Union&) {}
   void describe(const Deduplicate& dedup) {
-    line("keys", names(input(), dedup.keys) + ": the first row of each");
-    line("state", "about " + std::to_string(kDedupBytes) + " B an id of 36 characters; " +
-                      retention_text(dedup.retention));
+    line("keys", names(input(), dedup.keys) + ": the " + (dedup.last ? "last" : "first") + " row of each" +
+                     (dedup.time_column ? " by " + input()[*dedup.time_column].name : ""));
+    if (dedup.time_column && !dedup.last) line("rows", "emitted once, when the watermark reaches them");
+    line("state", (dedup.time_column || dedup.last
+                       ? "the kept row of each key"
+                       : "about " + std::to_string(kDedupBytes) + " B an id of 36 characters") +
+                      "; " + retention_text(dedup.retention) +
+                      (dedup.time_column && !dedup.last ? "; floor of each key group" : ""));
+    if (dedup.last) line("changes", dedup.update_before ? "+I, -U, +U" : "+I, +U");
+  }
+  std::string frame_text(const OverAggregate& over) const {
+    const std::string order = over.time_column ? input()[*over.time_column].name : "arrival";
+    if (!over.preceding) return std::string(over.range ? "range" : "rows") + " from the first, by " + order;
+    return (over.range ? "range of " + format_duration(Duration{*over.preceding})
+                       : std::to_string(*over.preceding) + " rows") +
+           " before the row, by " + order;
+  }
+  void describe(const OverAggregate& over) {
+    line("frame", frame_text(over));
+    line("keys", over.keys.empty() ? "none" : names(input(), over.keys));
+    line("aggregates", join(over.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
+    line("state", std::string(over.time_column ? "rows until the watermark reaches them, " : "") +
+                      "totals of each key" + (over.preceding ? ", the rows of its frame" : "") +
+                      (over.range && over.preceding ? "; a key is forgotten when its frame is empty"
+                                                    : "; never forgotten by event time") +
+                      (over.time_column && !over.preceding ? "; floor of each key group" : ""));
+  }
+  void describe(const TopN& top) {
+    line("ranks", top.from == top.to ? std::to_string(top.to)
+                                     : std::to_string(top.from) + " to " + std::to_string(top.to));
+    line("keys", top.keys.empty() ? "none" : names(input(), top.keys));
+    line("order", top.order.empty() ? "arrival" : join(top.order, [&](const columnar::SortColumn& sort) {
+           return input()[sort.column].name + (sort.descending ? " DESC" : "") +
+                  (sort.nulls_last == sort.descending ? ""
+                   : sort.nulls_last                  ? " NULLS LAST"
+                                                      : " NULLS FIRST");
+         }));
+    line("state", top.changes ? "every row of the input; never forgotten by event time"
+                              : "the first " + std::to_string(top.to) +
+                                    " rows of each key; never forgotten by event time");
+    line("changes", !top.rank && top.from == 1 ? "+I, -D"
+                    : top.update_before        ? "+I, -U, +U, -D"
+                                               : "+I, +U, -D");
   }
   std::string window_text(const WindowAggregate& window) const {
     std::string text;
@@ -203,7 +243,8 @@ class NodeText {
     const auto more = std::max<int64_t>(0, static_cast<int64_t>(group.aggregates.size()) - 1);
     line("state", "about " + std::to_string(kSliceKeyBytes + more * kAggregateBytes) + " B a key; " +
                       retention_text(group.retention));
-    line("changes", group.update_before ? "+I, -U, +U" : "+I, +U");
+    line("changes",
+         std::string(group.update_before ? "+I, -U, +U" : "+I, +U") + (group.changes ? ", -D" : ""));
   }
   void describe(const SinkWrite& sink) {
     line("table", sink.table.name + ": " + options_text(sink.table));

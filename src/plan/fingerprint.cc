@@ -48,14 +48,49 @@ json aggregates_text(const columnar::Schema& schema, const std::vector<Aggregate
   return list;
 }
 
+json all_columns_text(const columnar::Schema& schema) {
+  json list = json::array();
+  for (const columnar::Field& field : schema.fields()) list.push_back(field_text(field));
+  return list;
+}
+
+/// By event time, and of the last row, the state holds whole rows.
+json deduplicate_text(const columnar::Schema& input, const Deduplicate& dedup) {
+  json state = {{"keys", columns_text(input, dedup.keys)}};
+  if (!dedup.time_column && !dedup.last) return state;
+  state["columns"] = all_columns_text(input);
+  state["row"] = dedup.last ? "last" : "first";
+  state["time"] = dedup.time_column ? field_text(input[*dedup.time_column]) : "arrival";
+  return state;
+}
+
 /// What the state of one node depends on; null for nodes whose state fits any plan.
 json state_of(const Node& node) {
   const auto input = [&]() -> const columnar::Schema& {
     return *node.inputs[0].node->schema(node.inputs[0].port);
   };
   if (const auto* scan = std::get_if<Scan>(&node.detail)) return {{"table", scan->table.name}};
-  if (const auto* dedup = std::get_if<Deduplicate>(&node.detail))
-    return {{"keys", columns_text(input(), dedup->keys)}};
+  if (const auto* dedup = std::get_if<Deduplicate>(&node.detail)) return deduplicate_text(input(), *dedup);
+  if (const auto* over = std::get_if<OverAggregate>(&node.detail)) {
+    return {{"keys", columns_text(input(), over->keys)},
+            {"aggregates", aggregates_text(input(), over->aggregates)},
+            {"columns", all_columns_text(input())},
+            {"time", over->time_column ? field_text(input()[*over->time_column]) : "arrival"},
+            {"frame", over->range ? "range" : "rows"},
+            {"preceding", over->preceding.value_or(-1)}};
+  }
+  if (const auto* top = std::get_if<TopN>(&node.detail)) {
+    json order = json::array();
+    for (const columnar::SortColumn& sort : top->order)
+      order.push_back(field_text(input()[sort.column]) + (sort.descending ? " DESC" : " ASC") +
+                      (sort.nulls_last ? " NULLS LAST" : " NULLS FIRST"));
+    json state = {{"keys", columns_text(input(), top->keys)},
+                  {"columns", all_columns_text(input())},
+                  {"order", order},
+                  {"input", top->changes ? "changes" : "new rows"}};
+    if (!top->changes) state["rows"] = top->to;
+    return state;
+  }
   if (const auto* window = std::get_if<WindowAggregate>(&node.detail)) {
     json state = {{"keys", columns_text(input(), window->keys)},
                   {"aggregates", aggregates_text(input(), window->aggregates)},
@@ -71,8 +106,10 @@ json state_of(const Node& node) {
     return state;
   }
   if (const auto* group = std::get_if<GroupAggregate>(&node.detail)) {
-    return {{"keys", columns_text(input(), group->keys)},
-            {"aggregates", aggregates_text(input(), group->aggregates)}};
+    json state = {{"keys", columns_text(input(), group->keys)},
+                  {"aggregates", aggregates_text(input(), group->aggregates)}};
+    if (group->changes) state["input"] = "changes";
+    return state;
   }
   if (const auto* sink = std::get_if<SinkWrite>(&node.detail)) {
     return {{"table", sink->table.name}, {"writer", sink->writer}, {"columns", sink->columns}};

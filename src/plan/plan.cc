@@ -33,11 +33,32 @@ const char* kind_name(const Detail& detail) {
     const char* operator()(const Project&) const { return "project"; }
     const char* operator()(const Union&) const { return "union"; }
     const char* operator()(const Deduplicate&) const { return "deduplicate"; }
+    const char* operator()(const OverAggregate&) const { return "over"; }
+    const char* operator()(const TopN&) const { return "top-n"; }
     const char* operator()(const WindowAggregate&) const { return "window"; }
     const char* operator()(const GroupAggregate&) const { return "group"; }
     const char* operator()(const SinkWrite&) const { return "sink"; }
   };
   return std::visit(Namer{}, detail);
+}
+
+bool makes_changes(const Detail& detail) {
+  const auto* dedup = std::get_if<Deduplicate>(&detail);
+  return (dedup != nullptr && dedup->last) || std::holds_alternative<TopN>(detail) ||
+         std::holds_alternative<GroupAggregate>(detail);
+}
+
+bool waits_for_time(const Detail& detail) {
+  if (const auto* dedup = std::get_if<Deduplicate>(&detail)) return dedup->time_column && !dedup->last;
+  if (const auto* over = std::get_if<OverAggregate>(&detail)) return over->time_column.has_value();
+  return std::holds_alternative<WindowAggregate>(detail);
+}
+
+bool judges_lateness(const Detail& detail) {
+  if (const auto* dedup = std::get_if<Deduplicate>(&detail); dedup != nullptr && dedup->retention)
+    return true;
+  if (const auto* group = std::get_if<GroupAggregate>(&detail)) return group->retention.has_value();
+  return waits_for_time(detail);
 }
 
 }  // namespace strand::plan

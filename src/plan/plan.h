@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/shard.h"
+#include "columnar/sort_key.h"
 #include "columnar/type.h"
 #include "expr/aggregate.h"
 #include "expr/expr.h"
@@ -83,11 +84,39 @@ struct Retention {
   Duration after;
 };
 
-/// First row of each key in order of arrival. Output: the input's columns. kDuplicate: the copies. kLate:
-/// rows whose own retention instant has passed.
+/// One row of each key. Output: the input's columns. kDuplicate: the copies. kLate: rows whose own retention
+/// instant has passed; of the first row by event time also rows behind the watermark.
 struct Deduplicate {
   std::vector<size_t> keys;
   std::optional<Retention> retention;
+  /// Rows are ordered by this event time; else by their arrival.
+  std::optional<size_t> time_column = {};
+  /// The last row instead of the first: a changelog, +I then +U (with -U before it where `update_before`).
+  bool last = false;
+  bool update_before = false;
+};
+
+/// Every row with aggregates of the rows before it. Output: the input's columns, aggregates. kLate: the
+/// input's columns.
+struct OverAggregate {
+  std::vector<size_t> keys;
+  /// Rows are ordered by this event time; else by their arrival.
+  std::optional<size_t> time_column;
+  bool range = false;                // rows of equal time together
+  std::optional<int64_t> preceding;  // rows, or milliseconds of a range; else all
+  std::vector<Aggregate> aggregates;
+};
+
+/// The rows of each key that have the ranks `from` to `to` in an order: a changelog with deletions. Output:
+/// the input's columns, and the rank if `rank`. Without `order`: the order of arrival.
+struct TopN {
+  std::vector<size_t> keys;
+  std::vector<columnar::SortColumn> order;
+  int64_t from = 1;
+  int64_t to = 1;
+  bool rank = false;
+  bool changes = false;  // rows of the input are updated and deleted
+  bool update_before = false;
 };
 
 /// Window aggregation (expr/window.h). Output: keys, window_start, window_end (TIMESTAMP(3) in the zone),
@@ -111,12 +140,14 @@ struct WindowAggregate {
   expr::WindowShape shape() const { return {kind, size, step, offset}; }
 };
 
-/// Aggregation without window: a changelog, +I then +U (with -U before it where `update_before`).
+/// Aggregation without window: a changelog, +I then +U (with -U before it where `update_before`); with
+/// `changes`, rows of the input are updated and deleted, and a key without rows is deleted (-D).
 struct GroupAggregate {
   std::vector<size_t> keys;
   std::vector<Aggregate> aggregates;
   std::optional<Retention> retention;
   bool update_before = false;
+  bool changes = false;
 };
 
 /// One INSERT: a writer of a table (product.md). Input columns are in the order of `columns`.
@@ -130,8 +161,8 @@ struct SinkWrite {
   bool provisional = false;
 };
 
-using Detail =
-    std::variant<Scan, Filter, Project, Union, Deduplicate, WindowAggregate, GroupAggregate, SinkWrite>;
+using Detail = std::variant<Scan, Filter, Project, Union, Deduplicate, OverAggregate, TopN, WindowAggregate,
+                            GroupAggregate, SinkWrite>;
 
 /// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
 struct Node {
@@ -165,6 +196,12 @@ struct Plan {
 };
 
 const char* kind_name(const Detail& detail);
+/// Whether rows of the node's kMain may be updated or deleted by later ones, by what the node itself does.
+bool makes_changes(const Detail& detail);
+/// Whether rows or results wait there until event time has come.
+bool waits_for_time(const Detail& detail);
+/// Whether it judges rows late.
+bool judges_lateness(const Detail& detail);
 /// What a snapshot must agree with: per stateful node id, kind, keys with types, aggregates, window. JSON
 /// text.
 std::string fingerprint(const Plan& plan);

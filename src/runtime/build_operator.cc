@@ -2,6 +2,9 @@
 
 #include "base/overload.h"
 #include "ops/operators.h"
+#include "ops/over_aggregate.h"
+#include "ops/rowtime_deduplicate.h"
+#include "ops/top_n.h"
 
 namespace strand::runtime {
 
@@ -36,7 +39,49 @@ Result<OperatorPtr> build_window(const GraphNode& node, const plan::WindowAggreg
   return ops::make_window_aggregate(std::move(options));
 }
 
+Result<OperatorPtr> build_rowtime_deduplicate(const plan::Node& node, const plan::Deduplicate& dedup) {
+  ops::RowtimeDeduplicateOptions options;
+  options.input = input_schema(node);
+  options.keys = dedup.keys;
+  options.time_column = dedup.time_column;
+  options.last = dedup.last;
+  options.wait = !dedup.last;
+  options.update_before = dedup.update_before;
+  if (dedup.retention) {
+    options.retention_column = dedup.retention->column;
+    options.retention_after = dedup.retention->after;
+  }
+  return ops::make_rowtime_deduplicate(std::move(options));
+}
+
+Result<OperatorPtr> build_over(const plan::Node& node, const plan::OverAggregate& over) {
+  ops::OverOptions options;
+  options.input = input_schema(node);
+  options.keys = over.keys;
+  options.time_column = over.time_column;
+  options.range = over.range;
+  options.preceding = over.preceding;
+  options.aggregates = over.aggregates;
+  options.output = node.output;
+  return ops::make_over_aggregate(std::move(options));
+}
+
+Result<OperatorPtr> build_top_n(const plan::Node& node, const plan::TopN& top) {
+  ops::TopNOptions options;
+  options.input = input_schema(node);
+  options.keys = top.keys;
+  options.order = top.order;
+  options.from = top.from;
+  options.to = top.to;
+  options.rank = top.rank;
+  options.changes = top.changes;
+  options.update_before = top.update_before;
+  options.output = node.output;
+  return ops::make_top_n(std::move(options));
+}
+
 Result<OperatorPtr> build_deduplicate(const plan::Node& node, const plan::Deduplicate& dedup) {
+  if (dedup.time_column || dedup.last) return build_rowtime_deduplicate(node, dedup);
   ops::DeduplicateOptions options;
   options.input = input_schema(node);
   options.keys = dedup.keys;
@@ -58,6 +103,7 @@ Result<OperatorPtr> build_group(const plan::Node& node, const plan::GroupAggrega
     options.retention_after = group.retention->after;
   }
   options.update_before = group.update_before;
+  options.changes = group.changes;
   return ops::make_group_aggregate(std::move(options));
 }
 
@@ -72,6 +118,8 @@ Result<OperatorPtr> no_operator(const plan::Node& node) {
 bool is_keyed(const GraphNode& node) {
   if (node.partial) return false;
   return std::holds_alternative<plan::Deduplicate>(node.node->detail) ||
+         std::holds_alternative<plan::OverAggregate>(node.node->detail) ||
+         std::holds_alternative<plan::TopN>(node.node->detail) ||
          std::holds_alternative<plan::WindowAggregate>(node.node->detail) ||
          std::holds_alternative<plan::GroupAggregate>(node.node->detail);
 }
@@ -86,6 +134,8 @@ Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::strin
           [&](const plan::Project& p) { return ops::make_project(p.expressions, node.output, compile); },
           [&](const plan::Union&) { return Result<OperatorPtr>(ops::make_union(node.output)); },
           [&](const plan::Deduplicate& d) { return build_deduplicate(node, d); },
+          [&](const plan::OverAggregate& o) { return build_over(node, o); },
+          [&](const plan::TopN& t) { return build_top_n(node, t); },
           [&](const plan::WindowAggregate& w) { return build_window(graph_node, w, zone, defences); },
           [&](const plan::GroupAggregate& g) { return build_group(node, g); },
           [&](const plan::Scan&) { return no_operator(node); },

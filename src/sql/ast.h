@@ -24,13 +24,25 @@ using TableRefPtr = std::shared_ptr<const TableRef>;
 struct OrderItem {
   ExprPtr expr;
   bool descending = false;
+  std::optional<bool> nulls_last = {};
 };
 
-/// OVER (PARTITION BY … ORDER BY …).
+/// ROWS or RANGE BETWEEN … AND CURRENT ROW.
+struct Frame {
+  bool range = false;
+  ExprPtr preceding;  // null: UNBOUNDED PRECEDING
+  Place place;
+};
+
+/// OVER (PARTITION BY … ORDER BY … [frame]), or OVER name.
 struct Over {
+  std::string window;  // of the WINDOW clause; then the rest is empty
+  Place place;
   std::vector<ExprPtr> partition_by;
   std::vector<OrderItem> order_by;
+  std::optional<Frame> frame;
 };
+using OverPtr = std::shared_ptr<const Over>;
 
 struct Expr {
   enum class Kind : uint8_t {
@@ -54,7 +66,7 @@ struct Expr {
   int64_t number = 0;
   columnar::TypePtr type = nullptr;
   bool distinct = false;  // kCall: f(DISTINCT x)
-  std::shared_ptr<const Over> over = nullptr;
+  OverPtr over = nullptr;
   ExprPtr filter = nullptr;  // kCall: FILTER (WHERE …)
 };
 
@@ -81,6 +93,7 @@ struct Select {
   ExprPtr where;
   std::vector<ExprPtr> group_by;
   ExprPtr having;
+  std::vector<std::pair<std::string, OverPtr>> windows;  // WINDOW name AS (…)
   ExprPtr qualify;
   bool grouped = false;  // there is a GROUP BY clause
 };

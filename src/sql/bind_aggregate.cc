@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "sql/binder.h"
+#include "sql/provenance.h"
 
 namespace strand::sql {
 
@@ -274,11 +275,12 @@ void add_late_output(plan::Node& node, const columnar::Schema& input) {
 
 Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select& select, SelectHints& hints,
                                         const Place& place) {
-  if (input.updating) {
+  if (input.updating && reads_early(input.input())) {
     return error_at(ErrorCode::kUnsupportedSql, place,
-                    "an aggregate over '" + input.name + "' is not supported: its rows are updated later")
-        .hint("aggregate once, or use a window, whose rows are written once");
+                    "rows of '" + input.name + "' cannot be aggregated: they are provisional")
+        .hint("aggregate the rows of the window itself");
   }
+  if (input.updating) want_update_before(input.input());
   Grouping grouping(input, select, zone());
   STRAND_OK(grouping.bind_keys());
   STRAND_TRY(const std::vector<ast::SelectItem> items, expand_stars(input, select.items));
@@ -304,6 +306,11 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   if (!input.window) {
     STRAND_TRY(instant, retention_instant(input, hints, after));
   }
+  if (instant && input.updating) {
+    return error_at(ErrorCode::kBadHint, hints.retention->place,
+                    "STATE_RETENTION cannot act here: rows of '" + input.name + "' are updated later")
+        .hint("remove the hint: a key whose last row is deleted is forgotten");
+  }
   if (instant) needed.push_back(*instant);
   std::vector<size_t> at;
   const Relation plain = with_hidden(without_window(input), needed, at, place);
@@ -321,7 +328,7 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   plan::Input edge = plain.input();
   if (keys.empty()) edge.single = true;
   edge.hash_keys = keys;
-  plan::Detail detail = plan::GroupAggregate{keys, aggregates, retention, false};
+  plan::Detail detail = plan::GroupAggregate{keys, aggregates, retention, false, input.updating};
   if (input.window) {
     const bool local = input.columns.back().type->kind == TypeKind::kTimestampLtz;
     detail = window_detail(*input.window, keys, aggregates, local ? zone() : "UTC");

@@ -159,8 +159,8 @@ Result<ExprPtr> ExpressionBinder::bind_call(const ast::Expr& e) const {
         .hint("write QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) = 1");
   }
   if (e.over) {
-    return error_at(ErrorCode::kUnsupportedSql, e.place, e.text + " OVER is not supported")
-        .hint("only ROW_NUMBER() OVER (…) = 1 is");
+    return error_at(ErrorCode::kUnsupportedSql, e.place, e.text + " OVER is not supported here")
+        .hint("aggregates OVER rows stand in the select list of a query without GROUP BY");
   }
   if (is_aggregate(e)) {
     return error_at(ErrorCode::kSyntax, e.place, "an aggregate (" + e.text + ") cannot stand here")

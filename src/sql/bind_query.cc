@@ -137,10 +137,10 @@ Result<Relation> Binder::bind_select(const ast::Select& select, const Place& pla
   }
   STRAND_TRY(SelectHints hints, select_hints(select.hints));
   STRAND_TRY(Relation input, bind_table(*select.from));
-  STRAND_TRY(input, bind_where(std::move(input), select.where, hints));
+  STRAND_TRY(input, bind_where(std::move(input), select, hints));
   if (input.rank) {
     return error_at(ErrorCode::kUnsupportedSql, input.rank->place,
-                    "ROW_NUMBER() is supported with a condition that keeps the first row only")
+                    "ROW_NUMBER() is supported with a condition that bounds it")
         .hint("add WHERE " + input.columns[input.rank->column].name +
               " = 1 around the query, or use QUALIFY");
   }

@@ -1,9 +1,10 @@
-// ROW_NUMBER() … = 1 becomes a deduplication.
+// ROW_NUMBER() OVER (…) and the conditions on it.
 #include <algorithm>
+#include <cstdlib>
 
 #include "sql/binder.h"
 #include "sql/coerce.h"
-#include "sql/horizon.h"
+#include "sql/unparse.h"
 
 namespace strand::sql {
 
@@ -11,56 +12,155 @@ using columnar::TypeKind;
 
 namespace {
 
-bool is_one(const ast::Expr& e) { return e.kind == ast::Expr::Kind::kNumber && e.text == "1"; }
+constexpr int64_t kRankMax = 10'000;  // rows of a key that are looked through for each new one
 
-/// What `e = 1`, `1 = e`, `e <= 1` or `e < 2` compares with; null for other conditions.
-ast::ExprPtr first_only(const ast::Expr& condition) {
-  if (condition.kind != ast::Expr::Kind::kCall || condition.args.size() != 2) return nullptr;
-  const auto& [left, right] = std::tie(condition.args[0], condition.args[1]);
-  if ((condition.text == "=" || condition.text == "<=") && is_one(*right)) return left;
-  if ((condition.text == "=" || condition.text == ">=") && is_one(*left)) return right;
-  const bool below_two =
-      condition.text == "<" && right->kind == ast::Expr::Kind::kNumber && right->text == "2";
-  return below_two ? left : nullptr;
+std::optional<int64_t> whole_number(const ast::Expr& e) {
+  if (e.kind != ast::Expr::Kind::kNumber || e.text.empty() || e.text.size() > 9) return std::nullopt;
+  if (!std::all_of(e.text.begin(), e.text.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    return std::nullopt;
+  return std::strtoll(e.text.c_str(), nullptr, 10);
+}
+
+/// `value op number`, whichever side the number stands on; null if the condition is of another kind.
+struct Comparison {
+  ast::ExprPtr value;
+  std::string op;
+  int64_t number = 0;
+};
+std::optional<Comparison> comparison_of(const ast::Expr& e) {
+  if (e.kind != ast::Expr::Kind::kCall || e.args.size() != 2) return std::nullopt;
+  static const std::map<std::string, std::string> kTurned = {
+      {"=", "="}, {"<", ">"}, {"<=", ">="}, {">", "<"}, {">=", "<="}};
+  const auto turned = kTurned.find(e.text);
+  if (turned == kTurned.end()) return std::nullopt;
+  if (const auto number = whole_number(*e.args[1])) return Comparison{e.args[0], e.text, *number};
+  if (const auto number = whole_number(*e.args[0])) return Comparison{e.args[1], turned->second, *number};
+  return std::nullopt;
+}
+
+void narrow(const Comparison& with, int64_t& from, std::optional<int64_t>& to) {
+  const auto at_most = [&](int64_t most) { to = std::min(to.value_or(most), most); };
+  if (with.op == "=" || with.op == ">=") from = std::max(from, with.number);
+  if (with.op == ">") from = std::max(from, with.number + 1);
+  if (with.op == "=" || with.op == "<=") at_most(with.number);
+  if (with.op == "<") at_most(with.number - 1);
 }
 
 bool is_name(const ast::Expr& e, const std::string& name) {
   return e.kind == ast::Expr::Kind::kName && e.parts.back() == name;
 }
 
+bool mentions(const ast::ExprPtr& e, const std::string& name) {
+  if (!e) return false;
+  if (e->kind == ast::Expr::Kind::kStar || is_name(*e, name)) return true;
+  if (std::any_of(e->args.begin(), e->args.end(), [&](const auto& arg) { return mentions(arg, name); }))
+    return true;
+  if (mentions(e->filter, name)) return true;
+  if (!e->over) return false;
+  const auto& keys = e->over->partition_by;
+  const auto& order = e->over->order_by;
+  return std::any_of(keys.begin(), keys.end(), [&](const auto& key) { return mentions(key, name); }) ||
+         std::any_of(order.begin(), order.end(), [&](const auto& item) { return mentions(item.expr, name); });
+}
+
+/// COUNT(*) is no star.
+bool reads_column(const ast::Select& select, const std::vector<ast::ExprPtr>& rest, const std::string& name) {
+  const auto counts = [](const ast::ExprPtr& e) {
+    return e->kind == ast::Expr::Kind::kCall && e->text == "COUNT" && !e->over;
+  };
+  const auto item = [&](const ast::SelectItem& each) {
+    return !counts(each.expr) && mentions(each.expr, name);
+  };
+  const auto any = [&](const std::vector<ast::ExprPtr>& list) {
+    return std::any_of(list.begin(), list.end(), [&](const ast::ExprPtr& e) { return mentions(e, name); });
+  };
+  return std::any_of(select.items.begin(), select.items.end(), item) || any(rest) || any(select.group_by) ||
+         mentions(select.having, name) || mentions(select.qualify, name);
+}
+
 ExprPtr rank_literal() { return expr::literal(int64_t{1}, columnar::make_type(TypeKind::kBigInt, false)); }
+
+/// The order that the rank is of, if it is that of arrival.
+bool is_arrival(const Relation& input, const expr::Expr& e) {
+  return (e.kind == expr::Expr::Kind::kCall && e.function == "PROCTIME") ||
+         (e.kind == expr::Expr::Kind::kColumn && e.column < input.columns.size() &&
+          input.columns[e.column].time == TimeAttribute::kProctime);
+}
+
+Status check_range(const int64_t from, const std::optional<int64_t>& to, const Place& place) {
+  if (!to) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "ROW_NUMBER() is supported with a condition that bounds it: all rows have a rank")
+        .hint("add a condition such as rank <= 10 around the query, or use QUALIFY");
+  }
+  if (from <= *to && *to <= kRankMax) return Status();
+  return error_at(ErrorCode::kUnsupportedSql, place,
+                  from > *to ? "no row has such a rank"
+                             : "expected a rank of at most " + std::to_string(kRankMax) + ", found " +
+                                   std::to_string(*to))
+      .hint("ranks begin at 1, and every rank is looked through for each row");
+}
 
 }  // namespace
 
-Result<std::vector<ExprPtr>> Binder::partition_keys(const Relation& input, const ast::Expr& row_number) {
-  if (row_number.over->partition_by.empty()) {
-    return error_at(ErrorCode::kUnsupportedSql, row_number.place, "ROW_NUMBER() needs PARTITION BY")
-        .hint("name the columns that make rows equal");
+std::vector<ExprPtr> Binder::RankSpec::needed() const {
+  std::vector<ExprPtr> all = keys;
+  all.insert(all.end(), order.begin(), order.end());
+  if (instant) all.push_back(*instant);
+  return all;
+}
+
+PendingRank Binder::RankSpec::at(const std::vector<size_t>& columns) const {
+  PendingRank placed = rank;
+  placed.keys.assign(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(keys.size()));
+  for (size_t i = 0; i < order.size(); ++i) placed.order[i].column = columns[keys.size() + i];
+  if (instant) placed.retention->column = columns.back();
+  return placed;
+}
+
+Result<Binder::RankSpec> Binder::rank_spec(const Relation& input, const ast::Expr& row_number,
+                                           const ast::Select& select, SelectHints& hints) {
+  STRAND_TRY(const ast::Over* over, window_of(*row_number.over, select));
+  if (over->order_by.empty()) {
+    return error_at(ErrorCode::kUnsupportedSql, row_number.place, "ROW_NUMBER() needs ORDER BY")
+        .hint("ORDER BY the event time, a column that is PROCTIME(), or the values to rank by");
+  }
+  if (over->frame) {
+    return error_at(ErrorCode::kSyntax, over->frame->place, "ROW_NUMBER() has no frame: it ranks all rows")
+        .hint("remove it");
   }
   const ExpressionBinder binder(input, zone());
-  const auto& order = row_number.over->order_by;
-  if (order.size() != 1) {
-    return error_at(ErrorCode::kUnsupportedSql, row_number.place,
-                    "ROW_NUMBER() is supported in the order of arrival only")
-        .hint("ORDER BY one column that is PROCTIME()");
-  }
-  STRAND_TRY(const ExprPtr bound, binder.bind(*order[0].expr));
-  const bool clock = bound->kind == expr::Expr::Kind::kCall && bound->function == "PROCTIME";
-  const bool proctime = clock || (bound->kind == expr::Expr::Kind::kColumn &&
-                                  input.columns[bound->column].time == TimeAttribute::kProctime);
-  if (!proctime || order[0].descending) {
-    return error_at(ErrorCode::kUnsupportedSql, order[0].expr->place,
-                    std::string(
-                        "the first row is taken in the order of arrival: ORDER BY expects processing time") +
-                        (order[0].descending ? ", ascending" : ""))
-        .hint("declare a column read_time AS PROCTIME() in the table, and ORDER BY read_time");
-  }
-  std::vector<ExprPtr> keys;
-  for (const ast::ExprPtr& key : row_number.over->partition_by) {
+  RankSpec spec;
+  spec.rank.place = row_number.place;
+  for (const ast::ExprPtr& key : over->partition_by) {
     STRAND_TRY(ExprPtr each, binder.bind(*key));
-    keys.push_back(std::move(each));
+    spec.keys.push_back(std::move(each));
   }
-  return keys;
+  for (const ast::OrderItem& item : over->order_by) {
+    STRAND_TRY(ExprPtr each, binder.bind(*item.expr));
+    if (is_arrival(input, *each)) {
+      if (over->order_by.size() == 1) {
+        spec.rank.newest_first = item.descending;
+        continue;
+      }
+      return error_at(ErrorCode::kUnsupportedSql, item.expr->place,
+                      "processing time orders alone: no two rows arrive at the same time")
+          .hint("remove the other columns of ORDER BY");
+    }
+    if (!columnar::is_ordered(each->type->kind)) {
+      return error_at(ErrorCode::kTypeMismatch, item.expr->place,
+                      "values of " + columnar::to_string(*each->type) + " have no order")
+          .hint("ORDER BY a part of it");
+    }
+    spec.rank.order.push_back({0, item.descending, item.nulls_last.value_or(item.descending)});
+    spec.order.push_back(std::move(each));
+  }
+  spec.rank.by_rowtime = spec.order.size() == 1 && spec.order[0]->kind == expr::Expr::Kind::kColumn &&
+                         input.columns[spec.order[0]->column].time == TimeAttribute::kRowtime;
+  Duration after;
+  STRAND_TRY(spec.instant, retention_instant(input, hints, after));
+  if (spec.instant) spec.rank.retention = plan::Retention{0, after};
+  return spec;
 }
 
 Result<std::optional<ExprPtr>> Binder::retention_instant(const Relation& input, SelectHints& hints,
@@ -103,46 +203,40 @@ Result<std::optional<ExprPtr>> Binder::retention_instant(const Relation& input, 
   return std::optional<ExprPtr>(instant);
 }
 
-Result<Relation> Binder::deduplicate(const Relation& input, std::vector<size_t> keys,
-                                     std::optional<plan::Retention> retention, const Place& place) {
-  if (input.updating) {
-    return error_at(ErrorCode::kUnsupportedSql, place,
-                    "'" + input.name + "' cannot be deduplicated: its rows are updated later")
-        .hint("deduplicate before the GROUP BY");
-  }
-  if (!retention) retention = horizon_of(input.node, input.port);
-  const columnar::SchemaPtr schema = input.node->schema(input.port);
-  auto node = nodes_.make(plan::Deduplicate{std::move(keys), retention}, {input.input()}, schema, place);
-  node->side_outputs[Port::kDuplicate] = schema;
-  node->side_outputs[Port::kLate] = schema;
-  node->rowtime = input.port == Port::kMain ? input.node->rowtime : std::nullopt;
-  Relation result = input;
-  result.node = node;
-  result.port = Port::kMain;
-  result.rank.reset();
-  return result;
-}
-
-Result<Relation> Binder::bind_where(Relation input, const ast::ExprPtr& where, SelectHints& hints) {
-  if (!where) return input;
+Result<Relation> Binder::bind_where(Relation input, const ast::Select& select, SelectHints& hints) {
+  if (!select.where) return input;
   std::vector<ast::ExprPtr> rest;
-  for (const ast::ExprPtr& part : conjuncts(where)) {
-    const ast::ExprPtr compared = input.rank ? first_only(*part) : nullptr;
-    if (!compared || !is_name(*compared, input.columns[input.rank->column].name)) {
+  RankRange range;
+  bool ranked = false;
+  for (const ast::ExprPtr& part : conjuncts(select.where)) {
+    const auto with = input.rank ? comparison_of(*part) : std::nullopt;
+    if (with && is_name(*with->value, input.columns[input.rank->column].name)) {
+      narrow(*with, range.from, range.to);
+      ranked = true;
+    } else {
       rest.push_back(part);
-      continue;
     }
-    std::vector<size_t> keys = input.rank->keys;
-    std::optional<plan::Retention> retention = input.rank->retention;
+  }
+  if (ranked) {
+    PendingRank rank = *input.rank;
+    STRAND_OK(check_range(range.from, range.to, rank.place));
     Duration after;
     STRAND_TRY(const auto instant, retention_instant(input, hints, after));
-    const Place place = input.rank->place;
     if (instant) {
       std::vector<size_t> at;
-      input = with_hidden(input, {*instant}, at, place);
-      retention = plan::Retention{at[0], after};
+      input = with_hidden(input, {*instant}, at, rank.place);
+      rank.retention = plan::Retention{at[0], after};
     }
-    STRAND_TRY(input, deduplicate(input, std::move(keys), retention, place));
+    const bool read = reads_column(select, rest, input.columns[rank.column].name);
+    STRAND_TRY(input, ranked_rows(input, rank, range, read));
+    if (input.rank_column) {  // the number takes the place that was kept for it
+      std::vector<ExprPtr> expressions;
+      for (size_t i = 0; i < input.columns.size(); ++i) {
+        const size_t from = i == rank.column ? *input.rank_column : i;
+        expressions.push_back(expr::column(from, input.schema()[from].type));
+      }
+      input = project(input, expressions, input.columns, rank.place);
+    }
   }
   return filter(input, rest, "WHERE");
 }
@@ -150,83 +244,84 @@ Result<Relation> Binder::bind_where(Relation input, const ast::ExprPtr& where, S
 Result<Relation> Binder::bind_qualify(Relation input, const ast::Select& select, SelectHints& hints) {
   if (!select.qualify) return input;
   std::vector<ast::ExprPtr> rest;
-  bool done = false;
+  RankRange range;
+  ast::ExprPtr call;
   for (const ast::ExprPtr& part : conjuncts(select.qualify)) {
-    ast::ExprPtr compared = first_only(*part);
+    const auto with = comparison_of(*part);
+    ast::ExprPtr compared = with ? with->value : nullptr;
     for (size_t i = 0; compared && i < select.items.size(); ++i) {  // the alias of a ROW_NUMBER() in the list
       if (is_row_number(*select.items[i].expr) && is_name(*compared, item_name(select.items[i], i)))
         compared = select.items[i].expr;
     }
-    if (!compared || !is_row_number(*compared) || done) {
+    if (!compared || !is_row_number(*compared) || (call && to_sql(*call) != to_sql(*compared))) {
       rest.push_back(part);
       continue;
     }
-    STRAND_TRY(std::vector<ExprPtr> needed, partition_keys(input, *compared));
-    const size_t keys = needed.size();
-    Duration after;
-    STRAND_TRY(const auto instant, retention_instant(input, hints, after));
-    if (instant) needed.push_back(*instant);
-    std::vector<size_t> at;
-    input = with_hidden(input, needed, at, compared->place);
-    std::optional<plan::Retention> retention;
-    if (instant) retention = plan::Retention{at.back(), after};
-    at.resize(keys);
-    STRAND_TRY(input, deduplicate(input, std::move(at), retention, compared->place));
-    done = true;
+    call = compared;
+    narrow(*with, range.from, range.to);
   }
-  if (!done) {
+  if (!call) {
     return error_at(ErrorCode::kUnsupportedSql, select.qualify->place,
-                    "QUALIFY is supported with ROW_NUMBER() OVER (…) = 1 only")
+                    "QUALIFY is supported with a condition on ROW_NUMBER() OVER (…) only")
         .hint("write QUALIFY ROW_NUMBER() OVER (PARTITION BY key ORDER BY read_time) = 1");
   }
+  STRAND_OK(check_range(range.from, range.to, call->place));
+  STRAND_TRY(const RankSpec spec, rank_spec(input, *call, select, hints));
+  std::vector<size_t> at;
+  input = with_hidden(input, spec.needed(), at, call->place);
+  const bool read = std::any_of(select.items.begin(), select.items.end(),
+                                [](const ast::SelectItem& item) { return is_row_number(*item.expr); });
+  STRAND_TRY(input, ranked_rows(input, spec.at(at), range, read));
   return filter(input, rest, "QUALIFY");
 }
 
 Result<Relation> Binder::bind_items(const Relation& input, const ast::Select& select, SelectHints& hints,
                                     const Place& place) {
   STRAND_TRY(const std::vector<ast::SelectItem> items, expand_stars(input, select.items));
-  const ExpressionBinder binder(input, zone());
+  OverResults over;
+  STRAND_TRY(const Relation rows, bind_over(input, items, select, over));
+  ExpressionBinder binder(rows, zone());
+  binder.replace([&over](const ast::Expr& e) -> Result<ExprPtr> {
+    const auto found = over.find(&e);
+    return found == over.end() ? ExprPtr() : found->second;
+  });
   std::vector<ExprPtr> expressions;
   std::vector<Column> columns;
-  std::optional<PendingRank> rank;
-  std::vector<ExprPtr> hidden;
-  Duration after;
+  std::optional<RankSpec> spec;
   for (size_t i = 0; i < items.size(); ++i) {
     const ast::Expr& item = *items[i].expr;
     Column column{item_name(items[i], i), nullptr};
     if (is_row_number(item)) {
-      if (rank)
+      if (spec)
         return error_at(ErrorCode::kUnsupportedSql, item.place, "there are two ROW_NUMBER() in one SELECT")
             .hint("keep one");
-      expressions.push_back(rank_literal());  // the rows that stay have number 1
+      expressions.push_back(
+          rows.rank_column
+              ? expr::column(*rows.rank_column, rows.schema()[*rows.rank_column].type)
+              : rank_literal());  // until a condition bounds it; the one row of a rank has number 1
       if (!select.qualify) {
-        STRAND_TRY(hidden, partition_keys(input, item));
-        rank = PendingRank{.column = i, .keys = {}, .retention = {}, .place = item.place};
+        STRAND_TRY(spec, rank_spec(rows, item, select, hints));
+        spec->rank.column = i;
       }
     } else {
       STRAND_TRY(ExprPtr bound, binder.bind(item));
-      if (bound->kind == expr::Expr::Kind::kColumn) column.time = input.columns[bound->column].time;
+      if (bound->kind == expr::Expr::Kind::kColumn && bound->column < rows.columns.size())
+        column.time = rows.columns[bound->column].time;
       expressions.push_back(std::move(bound));
     }
     column.type = expressions.back()->type;
     columns.push_back(std::move(column));
   }
-  if (!rank) return project(input, expressions, std::move(columns), place);
-  const size_t keys = hidden.size();
-  STRAND_TRY(const auto instant, retention_instant(input, hints, after));
-  if (instant) hidden.push_back(*instant);
+  if (!spec) return project(rows, expressions, std::move(columns), place);
   std::vector<size_t> at;
-  for (const ExprPtr& each : hidden) {  // as a column of the result, hidden where the list does not have it
+  for (const ExprPtr& each : spec->needed()) {  // as a column of the result, hidden where the list has it not
     const auto same = std::find_if(expressions.begin(), expressions.end(),
                                    [&](const ExprPtr& e) { return expr::equal(*e, *each); });
     at.push_back(static_cast<size_t>(same - expressions.begin()));
     if (same == expressions.end()) expressions.push_back(each);
   }
-  if (instant) rank->retention = plan::Retention{at.back(), after};
-  at.resize(keys);
-  rank->keys = std::move(at);
-  Relation result = project(input, expressions, std::move(columns), place);
-  result.rank = std::move(rank);
+  Relation result = project(rows, expressions, std::move(columns), place);
+  result.rank = spec->at(at);
   return result;
 }
 

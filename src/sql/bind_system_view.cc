@@ -16,9 +16,8 @@ constexpr std::array<const char*, 4> kSuffixes = {"late", "early", "duplicate", 
 
 bool judges(const plan::Node& node, const std::string& suffix) {
   if (suffix == "duplicate") return std::holds_alternative<plan::Deduplicate>(node.detail);
-  if (std::holds_alternative<plan::WindowAggregate>(node.detail)) return true;
-  const auto* dedup = std::get_if<plan::Deduplicate>(&node.detail);
-  return suffix == "late" && dedup != nullptr && dedup->retention.has_value();
+  return std::holds_alternative<plan::GroupAggregate>(node.detail) ? false
+                                                                   : plan::judges_lateness(node.detail);
 }
 
 /// The operators that make the rows of a view: the first judging one on each way down through projections,

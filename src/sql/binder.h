@@ -66,10 +66,10 @@ class Binder {
   Result<Duration> early_delay(const std::vector<ast::Hint>& hints) const;
   Result<Relation> base_view(const std::string& view, const std::string& suffix, const Place& place);
 
-  // SELECT (bind_query.cc, bind_rank.cc, bind_aggregate.cc).
+  // SELECT (bind_query.cc, bind_rank.cc, bind_top_n.cc, bind_over.cc, bind_aggregate.cc).
   Result<Relation> bind_select(const ast::Select& select, const Place& place);
   Result<Relation> bind_union(const std::vector<ast::QueryPtr>& branches, const Place& place);
-  Result<Relation> bind_where(Relation input, const ast::ExprPtr& where, SelectHints& hints);
+  Result<Relation> bind_where(Relation input, const ast::Select& select, SelectHints& hints);
   Result<Relation> bind_qualify(Relation input, const ast::Select& select, SelectHints& hints);
   Result<Relation> bind_items(const Relation& input, const ast::Select& select, SelectHints& hints,
                               const Place& place);
@@ -79,9 +79,22 @@ class Binder {
                           const std::string& clause);
   Result<std::vector<ast::SelectItem>> expand_stars(const Relation& input,
                                                     const std::vector<ast::SelectItem>& items) const;
-  Result<std::vector<ExprPtr>> partition_keys(const Relation& input, const ast::Expr& row_number);
-  Result<Relation> deduplicate(const Relation& input, std::vector<size_t> keys,
-                               std::optional<plan::Retention> retention, const Place& place);
+  struct RankSpec;
+  struct RankRange;
+  Result<RankSpec> rank_spec(const Relation& input, const ast::Expr& row_number, const ast::Select& select,
+                             SelectHints& hints);
+  /// The rows of a rank in `range`; with the rank itself behind them where it is `read`.
+  Result<Relation> ranked_rows(const Relation& input, const PendingRank& rank, const RankRange& range,
+                               bool read);
+  Result<Relation> deduplicate(const Relation& input, const PendingRank& rank);
+  Result<Relation> top_n(const Relation& input, const PendingRank& rank, const RankRange& range, bool read);
+  using OverResults = std::map<const ast::Expr*, ExprPtr>;
+  /// `input` with the OVER aggregates of the items, and where each call's result is.
+  Result<Relation> bind_over(const Relation& input, const std::vector<ast::SelectItem>& items,
+                             const ast::Select& select, OverResults& results);
+  Result<plan::OverAggregate> over_window(const Relation& input, const ast::Over& over,
+                                          std::vector<ExprPtr>& keys) const;
+  Result<int64_t> frame_bound(const ast::Frame& frame) const;
   Result<std::optional<ExprPtr>> retention_instant(const Relation& input, SelectHints& hints,
                                                    Duration& after);
 
@@ -93,6 +106,26 @@ class Binder {
   int depth_ = 0;
 };
 
+/// What ROW_NUMBER() OVER (…) ranks by, as expressions over its input.
+struct Binder::RankSpec {
+  std::vector<ExprPtr> keys;
+  std::vector<ExprPtr> order;
+  std::optional<ExprPtr> instant;  // of the retention
+  PendingRank rank;                // its columns are not known yet
+
+  /// All expressions, keys first; and the rank once it is known where they are.
+  std::vector<ExprPtr> needed() const;
+  PendingRank at(const std::vector<size_t>& columns) const;
+};
+
+/// Ranks from 1, both included.
+struct Binder::RankRange {
+  int64_t from = 1;
+  std::optional<int64_t> to;
+};
+
+/// The window of OVER; a name is looked up in the WINDOW clause.
+Result<const ast::Over*> window_of(const ast::Over& over, const ast::Select& select);
 /// The name that a select item gives its column.
 std::string item_name(const ast::SelectItem& item, size_t index);
 /// The columns of T$bad.

@@ -259,8 +259,10 @@ class Rebuild {
 
   void build(const NodePtr& node, const plan::Deduplicate& dedup) {
     const Edge edge = keyed_edge(node, dedup.keys);
-    plan::Deduplicate moved{edge.from.at(dedup.keys), dedup.retention};
+    plan::Deduplicate moved = dedup;
+    moved.keys = edge.from.at(dedup.keys);
     if (moved.retention) moved.retention->column = edge.from.at(dedup.retention->column);
+    if (moved.time_column) moved.time_column = edge.from.at(*dedup.time_column);
     Built main = edge.from;
     main.port = Port::kMain;
     main.hashed = moved.keys;
@@ -274,6 +276,57 @@ class Rebuild {
       side.port = port;
       keep(node, std::move(side));
     }
+    keep(node, std::move(main));
+  }
+
+  /// What passes the input's columns on, with `more` of its own behind them.
+  Built with_more(const NodePtr& node, const Edge& edge, size_t more, Node& made) const {
+    Built main = edge.from;
+    main.port = Port::kMain;
+    std::vector<columnar::Field> fields = edge.from.schema()->fields();
+    const columnar::Schema& old = *node->output;
+    for (size_t i = old.size() - more; i < old.size(); ++i) {
+      main.position.push_back(fields.size());
+      fields.push_back(old[i]);
+    }
+    made.output = make_schema(std::move(fields));
+    made.rowtime = edge.from.port == Port::kMain ? edge.from.node->rowtime : std::nullopt;
+    return main;
+  }
+
+  void build(const NodePtr& node, const plan::OverAggregate& over) {
+    const Edge edge = keyed_edge(node, over.keys);
+    plan::OverAggregate moved = over;
+    moved.keys = edge.from.at(over.keys);
+    if (moved.time_column) moved.time_column = edge.from.at(*over.time_column);
+    move_aggregates(moved.aggregates, edge.from);
+    const std::vector<size_t> keys = moved.keys;
+    auto made = copy(node, std::move(moved), {edge.input});
+    Built main = with_more(node, edge, over.aggregates.size(), *made);
+    Built late = edge.from;
+    late.port = Port::kLate;
+    if (keys.empty()) {
+      main.hashed.reset();
+      late.hashed.reset();
+    } else {
+      main.hashed = late.hashed = keys;
+    }
+    made->side_outputs[Port::kLate] = edge.from.schema();
+    main.node = late.node = made;
+    keep(node, std::move(late));
+    keep(node, std::move(main));
+  }
+
+  void build(const NodePtr& node, const plan::TopN& top) {
+    const Edge edge = keyed_edge(node, top.keys);
+    plan::TopN moved = top;
+    moved.keys = edge.from.at(top.keys);
+    for (columnar::SortColumn& sort : moved.order) sort.column = edge.from.at(sort.column);
+    const std::vector<size_t> keys = moved.keys;
+    auto made = copy(node, std::move(moved), {edge.input});
+    Built main = with_more(node, edge, top.rank ? 1 : 0, *made);
+    main.hashed = keys.empty() ? std::nullopt : std::optional(keys);
+    main.node = made;
     keep(node, std::move(main));
   }
 

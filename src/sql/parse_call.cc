@@ -13,21 +13,6 @@ Result<std::vector<ast::ExprPtr>> Parser::expression_list() {
   return list;
 }
 
-Result<std::vector<ast::OrderItem>> Parser::order_list() {
-  std::vector<ast::OrderItem> list;
-  do {
-    ast::OrderItem item;
-    STRAND_TRY(item.expr, expression());
-    item.descending = is_word("DESC");
-    if (item.descending || is_word("ASC")) take();
-    if (take_word("NULLS")) {
-      if (!take_word("FIRST")) STRAND_OK(expect_word("LAST"));
-    }
-    list.push_back(std::move(item));
-  } while (take_symbol(","));
-  return list;
-}
-
 Result<ast::ExprPtr> Parser::call(const std::string& function, const Place& place) {
   STRAND_OK(expect_symbol("(", "behind " + function));
   const Deeper deeper(*this);
@@ -63,21 +48,7 @@ Status Parser::call_tail(ast::Expr& call) {
     STRAND_OK(expect_symbol(")", "behind the filter"));
   }
   if (!take_word("OVER")) return Status();
-  STRAND_OK(expect_symbol("(", "behind OVER"));
-  auto over = std::make_shared<ast::Over>();
-  if (take_word("PARTITION")) {
-    STRAND_OK(expect_word("BY"));
-    STRAND_TRY(over->partition_by, expression_list());
-  }
-  if (take_word("ORDER")) {
-    STRAND_OK(expect_word("BY"));
-    STRAND_TRY(over->order_by, order_list());
-  }
-  if (is_word("ROWS") || is_word("RANGE")) {
-    return unsupported(here(), "a frame is not supported in OVER", "only ROW_NUMBER() OVER (…) = 1 is");
-  }
-  STRAND_OK(expect_symbol(")", "behind OVER (…"));
-  call.over = std::move(over);
+  STRAND_TRY(call.over, over());
   return Status();
 }
 

@@ -86,9 +86,7 @@ Status Parser::select_clauses(ast::Select& select) {
   if (take_word("HAVING")) {
     STRAND_TRY(select.having, expression());
   }
-  if (is_word("WINDOW")) {
-    return unsupported(here(), "a WINDOW clause is not supported", "write the window behind OVER");
-  }
+  if (take_word("WINDOW")) STRAND_OK(window_clause(select));
   if (take_word("QUALIFY")) {
     STRAND_TRY(select.qualify, expression());
   }

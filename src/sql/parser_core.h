@@ -114,7 +114,13 @@ class Parser {
   Result<ast::ExprPtr> trim(const Place& place);
   Status call_tail(ast::Expr& call);
   Result<std::vector<ast::ExprPtr>> expression_list();
+  // Windows of OVER (parse_over.cc).
   Result<std::vector<ast::OrderItem>> order_list();
+  Result<ast::OverPtr> over();
+  Result<ast::OverPtr> over_window();
+  Result<ast::Frame> frame();
+  Result<ast::ExprPtr> frame_start();
+  Status window_clause(ast::Select& select);
   ast::ExprPtr make_call(std::string function, std::vector<ast::ExprPtr> args, const Place& place) const;
   ast::ExprPtr make_string(std::string text, const Place& place) const;
   /// A unit such as MINUTE, as a text for EXTRACT, FLOOR, TIMESTAMPDIFF.

@@ -77,6 +77,65 @@ RowOrigin row_origin(const Input& rows, const plan::TableSpec& table,
   return key_names_window(rows, std::move(keys)) ? RowOrigin::kClosed : RowOrigin::kOther;
 }
 
+namespace {
+
+/// The columns by which the rows of a node that makes changes replace each other; nothing: by no columns of
+/// its own.
+std::optional<Columns> columns_of_changes(const plan::Node& node) {
+  const auto from = [](const std::vector<size_t>& keys) { return Columns(keys.begin(), keys.end()); };
+  if (const auto* dedup = std::get_if<plan::Deduplicate>(&node.detail)) return from(dedup->keys);
+  if (const auto* group = std::get_if<plan::GroupAggregate>(&node.detail)) {
+    Columns keys;
+    for (size_t i = 0; i < group->keys.size(); ++i) keys.insert(i);
+    return keys;
+  }
+  const auto& top = std::get<plan::TopN>(node.detail);
+  if (!top.rank) return std::nullopt;
+  Columns keys = from(top.keys);
+  if (top.from != top.to) keys.insert(node.output->size() - 1);
+  return keys;
+}
+
+/// The node below `rows` whose changes come through, and what `columns` read of its output.
+std::optional<KeyOfChanges> find_changes(const Input& rows, Columns columns) {
+  const plan::Node& node = *rows.node;
+  if (rows.port != Port::kMain) return std::nullopt;
+  if (plan::makes_changes(node.detail)) {
+    const auto keys = columns_of_changes(node);
+    if (!keys)
+      return find_changes(node.inputs[0], std::move(columns)).value_or(KeyOfChanges{&node, {}, false});
+    return KeyOfChanges{&node, *keys, columns == *keys};
+  }
+  if (const auto* project = std::get_if<plan::Project>(&node.detail)) {
+    Columns below;
+    for (const size_t column : columns) {
+      const auto read = expr::columns_of(*project->expressions[column]);
+      below.insert(read.begin(), read.end());
+    }
+    return find_changes(node.inputs[0], std::move(below));
+  }
+  if (std::holds_alternative<plan::Filter>(node.detail))
+    return find_changes(node.inputs[0], std::move(columns));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<KeyOfChanges> key_of_changes(const Input& rows, const plan::TableSpec& table,
+                                           const std::vector<std::string>& columns) {
+  Columns keys;
+  for (const std::string& key : table.primary_key) {
+    keys.insert(static_cast<size_t>(std::find(columns.begin(), columns.end(), key) - columns.begin()));
+  }
+  return find_changes(rows, std::move(keys));
+}
+
+bool reads_early(const Input& rows) {
+  Ways ways;
+  follow(rows, ways);
+  return ways.early;
+}
+
 bool filters_updates(const Input& rows) {
   const plan::Detail& detail = rows.node->detail;
   if (rows.port != Port::kMain) return false;
@@ -86,7 +145,7 @@ bool filters_updates(const Input& rows) {
                                        std::holds_alternative<plan::Filter>(at->node->detail))) {
       at = &at->node->inputs[0];
     }
-    return at->port == Port::kEarly || std::holds_alternative<plan::GroupAggregate>(at->node->detail);
+    return at->port == Port::kEarly || plan::makes_changes(at->node->detail);
   };
   if (std::holds_alternative<plan::Filter>(detail)) return is_updating(rows.node->inputs[0]);
   if (!std::holds_alternative<plan::Project>(detail) && !std::holds_alternative<plan::Union>(detail))
@@ -96,10 +155,11 @@ bool filters_updates(const Input& rows) {
 
 void want_update_before(const Input& rows) {
   if (rows.port != Port::kMain) return;
-  if (auto* group = std::get_if<plan::GroupAggregate>(&draft(rows.node).detail)) {
-    group->update_before = true;
-    return;
-  }
+  plan::Detail& detail = draft(rows.node).detail;
+  if (auto* group = std::get_if<plan::GroupAggregate>(&detail)) group->update_before = true;
+  if (auto* dedup = std::get_if<plan::Deduplicate>(&detail)) dedup->update_before = dedup->last;
+  if (auto* top = std::get_if<plan::TopN>(&detail)) top->update_before = true;
+  if (plan::makes_changes(detail)) return;
   for (const Input& input : rows.node->inputs) want_update_before(input);
 }
 

@@ -1,6 +1,8 @@
 // Where the rows of an INSERT come from, as far as its sink must know.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,20 @@ enum class RowOrigin : uint8_t {
 /// The origin of the rows that `columns` of `table` are set from.
 RowOrigin row_origin(const plan::Input& rows, const plan::TableSpec& table,
                      const std::vector<std::string>& columns);
+
+/// How the rows that are changed later replace each other.
+struct KeyOfChanges {
+  const plan::Node* node = nullptr;
+  std::set<size_t> columns;  // of its output; none: by nothing that has a name
+  /// The table's primary key is made of exactly these, so that each change finds the row it replaces.
+  bool fits = false;
+};
+/// Of the rows that `columns` of `table` are set from; nothing where it is not known.
+std::optional<KeyOfChanges> key_of_changes(const plan::Input& rows, const plan::TableSpec& table,
+                                           const std::vector<std::string>& columns);
+
+/// Whether rows of V$early reach the input unchanged.
+bool reads_early(const plan::Input& rows);
 
 /// Whether a filter stands between a changelog and the input's end.
 bool filters_updates(const plan::Input& rows);

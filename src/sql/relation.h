@@ -27,10 +27,14 @@ struct PendingWindow {
   Place place;
 };
 
-/// ROW_NUMBER() OVER (…) in a select list, until a condition `= 1` makes a deduplication of it.
+/// ROW_NUMBER() OVER (…), until a condition on it makes a deduplication or a Top-N of it. Columns are those
+/// of the node's output.
 struct PendingRank {
-  size_t column = 0;         // the column that holds the number
-  std::vector<size_t> keys;  // in the node's output
+  size_t column = 0;  // the column of the relation that stands for the number
+  std::vector<size_t> keys;
+  std::vector<columnar::SortColumn> order;  // none: the order of arrival
+  bool newest_first = false;                // of arrival
+  bool by_rowtime = false;                  // the order is that of the event time
   std::optional<plan::Retention> retention;
   Place place;
 };
@@ -45,6 +49,7 @@ struct Relation {
   bool updating = false;  // rows may be updated later
   std::optional<PendingWindow> window = {};
   std::optional<PendingRank> rank = {};
+  std::optional<size_t> rank_column = {};  // of the node: the number that a Top-N gave
 
   plan::Input input() const { return {node, port}; }
   const columnar::Schema& schema() const { return *node->schema(port); }

@@ -29,6 +29,13 @@ struct InputColumns {
 
   size_t input_size() const { return node.inputs[0].node->schema(node.inputs[0].port)->size(); }
 
+  /// What is read of the columns that pass through, where more stand behind them.
+  ColumnSet own_columns() const {
+    ColumnSet columns = all_of(ports);
+    columns.erase(columns.lower_bound(input_size()), columns.end());
+    return columns;
+  }
+
   ColumnSet operator()(const plan::Scan&) const { return {}; }
   ColumnSet operator()(const plan::Filter& filter) const {
     ColumnSet columns = all_of(ports);
@@ -45,6 +52,20 @@ struct InputColumns {
     ColumnSet columns = all_of(ports);
     columns.insert(dedup.keys.begin(), dedup.keys.end());
     if (dedup.retention) columns.insert(dedup.retention->column);
+    if (dedup.time_column) columns.insert(*dedup.time_column);
+    return columns;
+  }
+  ColumnSet operator()(const plan::OverAggregate& over) const {
+    ColumnSet columns = own_columns();
+    columns.insert(over.keys.begin(), over.keys.end());
+    if (over.time_column) columns.insert(*over.time_column);
+    add_aggregates(columns, over.aggregates);
+    return columns;
+  }
+  ColumnSet operator()(const plan::TopN& top) const {
+    ColumnSet columns = own_columns();
+    columns.insert(top.keys.begin(), top.keys.end());
+    for (const columnar::SortColumn& sort : top.order) columns.insert(sort.column);
     return columns;
   }
   ColumnSet operator()(const plan::WindowAggregate& window) const {

@@ -40,15 +40,27 @@ std::string names(const std::vector<std::string>& list) { return join(list, ", "
 
 std::string expr_text(const ast::ExprPtr& e) { return to_sql(*e); }
 
+std::string frame_text(const ast::Frame& frame) {
+  const bool current = frame.preceding && frame.preceding->text == "0";
+  const std::string start = !frame.preceding ? "UNBOUNDED PRECEDING"
+                            : current        ? "CURRENT ROW"
+                                             : to_sql(*frame.preceding) + " PRECEDING";
+  return std::string(frame.range ? "RANGE" : "ROWS") + " BETWEEN " + start + " AND CURRENT ROW";
+}
+
 std::string over_text(const ast::Over& over) {
-  std::string text = " OVER (";
+  if (!over.window.empty()) return name(over.window);
+  std::string text = "(";
   if (!over.partition_by.empty()) text += "PARTITION BY " + join(over.partition_by, ", ", expr_text);
   if (!over.order_by.empty()) {
-    text += (over.partition_by.empty() ? "ORDER BY " : " ORDER BY ") +
-            join(over.order_by, ", ", [](const ast::OrderItem& item) {
-              return to_sql(*item.expr) + (item.descending ? " DESC" : "");
-            });
+    text +=
+        (over.partition_by.empty() ? "ORDER BY " : " ORDER BY ") +
+        join(over.order_by, ", ", [](const ast::OrderItem& item) {
+          const std::string nulls = !item.nulls_last ? "" : *item.nulls_last ? " NULLS LAST" : " NULLS FIRST";
+          return to_sql(*item.expr) + (item.descending ? " DESC" : "") + nulls;
+        });
   }
+  if (over.frame) text += (text.size() > 1 ? " " : "") + frame_text(*over.frame);
   return text + ")";
 }
 
@@ -82,7 +94,7 @@ std::string call_text(const ast::Expr& e) {
     return e.text;
   std::string text = e.text + "(" + (e.distinct ? "DISTINCT " : "") + join(args, ", ", expr_text) + ")";
   if (e.filter) text += " FILTER (WHERE " + to_sql(*e.filter) + ")";
-  return e.over ? text + over_text(*e.over) : text;
+  return e.over ? text + " OVER " + over_text(*e.over) : text;
 }
 
 std::string case_text(const ast::Expr& e) {
@@ -135,6 +147,8 @@ std::string select_text(const ast::Select& select) {
   if (select.grouped)
     text += " GROUP BY " + (select.group_by.empty() ? "()" : join(select.group_by, ", ", expr_text));
   if (select.having) text += " HAVING " + to_sql(*select.having);
+  const auto window = [](const auto& each) { return name(each.first) + " AS " + over_text(*each.second); };
+  if (!select.windows.empty()) text += " WINDOW " + join(select.windows, ", ", window);
   if (select.qualify) text += " QUALIFY " + to_sql(*select.qualify);
   return text;
 }

@@ -129,7 +129,7 @@ Result<Relation> Writers::assign(const Relation& rows, const plan::TableSpec& ta
 Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const {
   if (rows.rank) {
     return error_at(ErrorCode::kUnsupportedSql, rows.rank->place,
-                    "ROW_NUMBER() is supported with a condition that keeps the first row only")
+                    "ROW_NUMBER() is supported with a condition that bounds it")
         .hint("add WHERE " + rows.columns[rows.rank->column].name + " = 1 around the query, or use QUALIFY");
   }
   if (!rows.updating || takes_changes(table)) return Status();
@@ -146,6 +146,29 @@ Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, c
         .hint("put the condition before the GROUP BY, or into the reader of the table");
   }
   return Status();
+}
+
+Status Writers::check_key(const Relation& rows, const plan::TableSpec& table,
+                          const std::vector<std::string>& columns, const Place& place) const {
+  if (!rows.updating || takes_changes(table)) return Status();
+  const auto key = key_of_changes(rows.input(), table, columns);
+  if (!key || key->fits) return Status();
+  std::string names;
+  for (const size_t column : key->columns)
+    names += (names.empty() ? "" : ", ") + (*key->node->output)[column].name;
+  if (key->columns.empty() && std::holds_alternative<plan::TopN>(key->node->detail)) {
+    return error_at(
+               ErrorCode::kUnsupportedSql, place,
+               "rows enter and leave the Top-N by their rank, which '" + table.name + "' is not keyed by")
+        .hint("select the rank, and make it part of the primary key: PRIMARY KEY (…, rank) NOT ENFORCED");
+  }
+  return error_at(ErrorCode::kUnsupportedSql, place,
+                  "the query replaces rows by " +
+                      (names.empty() ? "no column: it has one row" : "(" + names + ")") +
+                      ", but the primary key of '" + table.name + "' is (" + list_text(table.primary_key) +
+                      ")")
+      .hint(
+          "the key must be made of the same columns: a change of another row would be written over this one");
 }
 
 Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& place) {
@@ -178,6 +201,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
   STRAND_TRY(Relation rows, binder_.bind_query(*insert.query));
   STRAND_OK(check_rows(rows, spec, insert.query->place));
   STRAND_TRY(rows, assign(rows, spec, columns, insert.query->place));
+  STRAND_OK(check_key(rows, spec, columns, insert.query->place));
   const RowOrigin origin = row_origin(rows.input(), spec, columns);
   if (origin == RowOrigin::kMixed) {
     return error_at(ErrorCode::kWriterConflict, insert.query->place,

@@ -30,6 +30,8 @@ class Writers {
   Result<Relation> assign(const Relation& rows, const plan::TableSpec& table,
                           const std::vector<std::string>& columns, const Place& place);
   Status check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const;
+  Status check_key(const Relation& rows, const plan::TableSpec& table,
+                   const std::vector<std::string>& columns, const Place& place) const;
 
   Binder& binder_;
   Catalog& catalog_;

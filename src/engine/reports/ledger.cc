@@ -12,16 +12,6 @@ namespace {
 
 using obs::Entry;
 
-bool holds_time(const plan::Node& node) { return std::holds_alternative<plan::WindowAggregate>(node.detail); }
-
-bool may_be_late(const plan::Node& node) {
-  if (holds_time(node)) return true;
-  if (const auto* dedup = std::get_if<plan::Deduplicate>(&node.detail)) return dedup->retention.has_value();
-  if (const auto* group = std::get_if<plan::GroupAggregate>(&node.detail))
-    return group->retention.has_value();
-  return false;
-}
-
 /// A dash where an operator of this kind cannot book anything.
 std::string cell(int64_t count, bool possible) {
   return !possible && count == 0 ? "-" : std::to_string(count);
@@ -37,6 +27,9 @@ std::string note(const OperatorBooks& books) {
   if (std::holds_alternative<plan::Deduplicate>(books.node->detail)) {
     return std::to_string(books.state_rows) + " ids kept";
   }
+  if (std::holds_alternative<plan::TopN>(books.node->detail)) {
+    return std::to_string(books.state_rows) + " rows kept";
+  }
   if (std::holds_alternative<plan::GroupAggregate>(books.node->detail)) {
     return std::to_string(books.state_rows) + " keys kept";
   }
@@ -49,11 +42,12 @@ std::vector<std::string> row(const OperatorBooks& books) {
   return {books.name,
           std::to_string(ledger[Entry::kIn]),
           std::to_string(ledger[Entry::kCounted]),
-          cell(ledger[Entry::kFiltered], std::holds_alternative<plan::Filter>(detail)),
-          cell(ledger[Entry::kLate], may_be_late(*books.node)),
+          cell(ledger[Entry::kFiltered],
+               std::holds_alternative<plan::Filter>(detail) || std::holds_alternative<plan::TopN>(detail)),
+          cell(ledger[Entry::kLate], plan::judges_lateness(detail)),
           cell(ledger[Entry::kDuplicate], std::holds_alternative<plan::Deduplicate>(detail)),
           cell(ledger[Entry::kBad], std::holds_alternative<plan::Scan>(detail)),
-          cell(ledger.in_state(), holds_time(*books.node)),
+          cell(ledger.in_state(), plan::waits_for_time(detail)),
           std::to_string(ledger[Entry::kOut]),
           note(books)};
 }
