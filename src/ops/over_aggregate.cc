@@ -170,7 +170,7 @@ class OverAggregate : public Operator {
   Status answer(std::span<const WaitingRows::Row> due, RowEmitter& rows) {
     for (const WaitingRows::Row& row : due) {
       OverKey& key = keys_[row.key];
-      STRAND_OK(frames_.add(*row.batch, row.row, row.time, key));
+      frames_.add(*row.batch, row.row, row.time, key);
       key.answered = row.time;
       if (!options_.range) STRAND_OK(emit(*row.batch, row.row, key, rows));
     }
@@ -183,7 +183,7 @@ class OverAggregate : public Operator {
     RowEmitter rows(options_.output, out, Port::kMain);
     for (size_t i = 0; i < list.size(); ++i) {
       OverKey& key = keys_[keys_.find_or_add(reader_.hashes()[i], reader_.keys()[i])];
-      STRAND_OK(frames_.add(batch, list[i], 0, key));
+      frames_.add(batch, list[i], 0, key);
       STRAND_OK(emit(batch, list[i], key, rows));
     }
     STRAND_OK(rows.flush());

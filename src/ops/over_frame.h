@@ -18,7 +18,7 @@ class OverRows {
  public:
   struct Row {
     int64_t time;
-    std::string arguments;  // of the aggregates
+    std::string share;  // what it adds to the aggregates
   };
   bool empty() const { return first_ == rows_.size(); }
   size_t size() const { return rows_.size() - first_; }
@@ -26,7 +26,7 @@ class OverRows {
   std::span<const Row> all() const { return std::span(rows_).subspan(first_); }
   Row& add(int64_t time) { return rows_.emplace_back(Row{time, {}}); }
   void drop_front() {
-    rows_[first_++].arguments = {};
+    rows_[first_++].share = {};
     if (2 * first_ < rows_.size()) return;
     rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
@@ -51,7 +51,7 @@ class OverFrames {
   explicit OverFrames(const OverOptions& options);
 
   /// The row becomes the newest of the key's frame.
-  Status add(const columnar::Batch& batch, uint32_t row, int64_t time, OverKey& key);
+  void add(const columnar::Batch& batch, uint32_t row, int64_t time, OverKey& key);
   /// Appends the aggregates to the columns of `out` from `first` on.
   void append_results(const OverKey& key, columnar::BatchBuilder& out, size_t first) const {
     aggregates_.append_results(key.aggregates, out, first);
@@ -65,15 +65,11 @@ class OverFrames {
   int64_t memory_bytes() const { return kept_bytes_; }
 
  private:
-  void take_back(const OverRows::Row& kept, OverKey& key);
   void leave(int64_t time, OverKey& key);
 
   bool range_;
   std::optional<int64_t> preceding_;
-  std::vector<size_t> argument_columns_;
-  state::ChangeAccumulators aggregates_;  // over the input's columns
-  state::ChangeAccumulators arguments_;   // the same over the columns that are kept
-  columnar::BatchBuilder kept_row_;
+  state::ChangeAccumulators aggregates_;
   int64_t kept_bytes_ = 0;
 };
 

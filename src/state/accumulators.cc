@@ -68,6 +68,17 @@ void add_sum(char* acc, T value, int64_t n) {
   }
 }
 
+/// Adds `value`, which stands for `n` values, or takes it back.
+template <class T>
+void add_signed(char* acc, T value, int64_t n, int64_t sign) {
+  if (sign > 0) return add_sum(acc, value, n);
+  if constexpr (std::is_same_v<T, int64_t>) {
+    add_sum(acc, wrapping_negate(value), -n);
+  } else {
+    add_sum(acc, static_cast<T>(-value), n == kOverflowed ? n : -n);
+  }
+}
+
 template <class T>
 void add_extreme(char* acc, T value, bool smallest) {
   const T best = load<T>(acc + 8);
@@ -262,30 +273,50 @@ void Accumulators::change(const Batch& batch, int64_t row, int64_t sign, char* a
     const Column& column = batch.column(part.spec.column);
     if (column.is_null(row)) continue;
     STRAND_CHECK(part.spec.op != AccumulatorOp::kMin && part.spec.op != AccumulatorOp::kMax);
-    const auto add = [&](auto value) {
-      using T = decltype(value);
-      if constexpr (std::is_same_v<T, int64_t>) {
-        add_sum(at, sign > 0 ? value : wrapping_negate(value), sign);
-      } else {
-        add_sum(at, sign > 0 ? value : static_cast<T>(-value), sign);
-      }
-    };
     switch (part.value) {
       case Value::kNone:
         store(at, load<int64_t>(at) + sign);
         break;
       case Value::kFloat:
-        add(column.values<float>()[row]);
+        add_signed(at, column.values<float>()[row], 1, sign);
         break;
-      case Value::kDouble:
-        add(column.type()->kind == TypeKind::kFloat ? double{column.values<float>()[row]}
-                                                    : column.values<double>()[row]);
+      case Value::kDouble: {
+        const bool floats = column.type()->kind == TypeKind::kFloat;
+        add_signed(at, floats ? double{column.values<float>()[row]} : column.values<double>()[row], 1, sign);
         break;
+      }
       case Value::kDecimal:
-        add(column.values<Int128>()[row]);
+        add_signed(at, column.values<Int128>()[row], 1, sign);
         break;
       case Value::kInteger:
-        with_integers(column, [&](const auto& read) { add(read(row)); });
+        with_integers(column, [&](const auto& read) { add_signed(at, read(row), 1, sign); });
+        break;
+      case Value::kBytes:
+        break;
+    }
+  }
+}
+
+void Accumulators::change(const char* from, int64_t sign, char* acc) const {
+  for (const Part& part : parts_) {
+    const char* there = from + part.offset;
+    char* at = acc + part.offset;
+    const auto n = load<int64_t>(there);
+    switch (part.value) {
+      case Value::kNone:
+        store(at, load<int64_t>(at) + sign * n);
+        break;
+      case Value::kFloat:
+        add_signed(at, load<float>(there + 8), n, sign);
+        break;
+      case Value::kDouble:
+        add_signed(at, load<double>(there + 8), n, sign);
+        break;
+      case Value::kDecimal:
+        add_signed(at, load<Int128>(there + 8), n, sign);
+        break;
+      case Value::kInteger:
+        add_signed(at, load<int64_t>(there + 8), n, sign);
         break;
       case Value::kBytes:
         break;

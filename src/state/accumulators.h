@@ -45,9 +45,11 @@ class Accumulators {
   /// Adds row rows[i] of a batch to accs[i].
   void update(const columnar::Batch& batch, std::span<const uint32_t> rows, std::span<char* const> accs,
               ByteArena& arena) const;
-  /// Adds one row to `acc`, or takes it back (`sign` -1). Only for aggregates that can take rows back as they
-  /// are: COUNT, SUM, AVG. Whole and decimal numbers come back exactly.
+  // Rows that are added (`sign` 1) and taken back (-1), where all aggregates are COUNT, SUM or AVG. Whole and
+  // decimal numbers come back exactly.
   void change(const columnar::Batch& batch, int64_t row, int64_t sign, char* acc) const;
+  /// All rows that another accumulator holds.
+  void change(const char* from, int64_t sign, char* acc) const;
   /// Appends the result of aggregate `i`.
   void append_result(size_t i, const char* acc, columnar::ColumnBuilder& out) const;
   /// The count of aggregate `i`, which must be a COUNT.

@@ -1,6 +1,7 @@
 #include "state/change_accumulators.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 #include "columnar/sort_key.h"
@@ -8,6 +9,8 @@
 namespace strand::state {
 
 namespace {
+
+constexpr uint32_t kNoValue = 0xFFFFFFFF;  // NULL
 
 using ValueCounts = std::map<std::string, int64_t>;
 
@@ -48,22 +51,58 @@ ChangeAccumulators::ChangeAccumulators(const std::vector<AccumulatorSpec>& specs
   }
 }
 
-void ChangeAccumulators::change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state) const {
+void ChangeAccumulators::prepare(int64_t sign, State& state) const {
   STRAND_CHECK(takes_back_ || sign > 0);
   state.numbers.resize(numbers_.bytes());
   state.extremes.resize(extremes_.size());
+}
+
+void ChangeAccumulators::change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state) const {
+  prepare(sign, state);
   numbers_.change(batch, row, sign, state.numbers.data());
   for (size_t i = 0; i < extremes_.size(); ++i) {
-    change_extreme(extremes_[i], batch, row, sign, state.extremes[i]);
+    const columnar::Column& column = batch.column(extremes_[i].column);
+    if (column.is_null(row)) continue;
+    std::string value;
+    columnar::append_ordered(column, row, value);
+    change_extreme(extremes_[i], std::move(value), sign, state.extremes[i]);
   }
 }
 
-void ChangeAccumulators::change_extreme(const Extreme& extreme, const columnar::Batch& batch, int64_t row,
-                                        int64_t sign, ValueCounts& values) const {
-  const columnar::Column& column = batch.column(extreme.column);
-  if (column.is_null(row)) return;
-  std::string value;
-  columnar::append_ordered(column, row, value);
+// A share is the numbers of one row; then, for each MIN and MAX, the length of its value and the value.
+void ChangeAccumulators::append_share(const columnar::Batch& batch, int64_t row, std::string& out) const {
+  const size_t from = out.size();
+  out.resize(from + numbers_.bytes());
+  numbers_.change(batch, row, 1, out.data() + from);
+  for (const Extreme& extreme : extremes_) {
+    const size_t length_at = out.size();
+    out.resize(length_at + sizeof(uint32_t));
+    uint32_t length = kNoValue;
+    const columnar::Column& column = batch.column(extreme.column);
+    if (!column.is_null(row)) {
+      columnar::append_ordered(column, row, out);
+      length = static_cast<uint32_t>(out.size() - length_at - sizeof(uint32_t));
+    }
+    std::memcpy(out.data() + length_at, &length, sizeof length);
+  }
+}
+
+void ChangeAccumulators::change(std::string_view share, int64_t sign, State& state) const {
+  prepare(sign, state);
+  numbers_.change(share.data(), sign, state.numbers.data());
+  share.remove_prefix(numbers_.bytes());
+  for (size_t i = 0; i < extremes_.size(); ++i) {
+    uint32_t length = 0;
+    std::memcpy(&length, share.data(), sizeof length);
+    share.remove_prefix(sizeof length);
+    if (length == kNoValue) continue;
+    change_extreme(extremes_[i], std::string(share.substr(0, length)), sign, state.extremes[i]);
+    share.remove_prefix(length);
+  }
+}
+
+void ChangeAccumulators::change_extreme(const Extreme& extreme, std::string value, int64_t sign,
+                                        ValueCounts& values) const {
   if (takes_back_) {
     const auto entry = values.try_emplace(std::move(value), 0).first;
     entry->second += sign;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "state/accumulators.h"
@@ -30,6 +31,10 @@ class ChangeAccumulators {
   void take_back(const columnar::Batch& batch, int64_t row, State& state) const {
     change(batch, row, -1, state);
   }
+  /// Appends what a row adds, so that it can be taken back when the row itself is no longer there.
+  void append_share(const columnar::Batch& batch, int64_t row, std::string& out) const;
+  void add(std::string_view share, State& state) const { change(share, 1, state); }
+  void take_back(std::string_view share, State& state) const { change(share, -1, state); }
   /// Appends the results to the columns of `out` from `first` on.
   void append_results(const State& state, columnar::BatchBuilder& out, size_t first) const;
   size_t size() const { return places_.size(); }
@@ -49,7 +54,9 @@ class ChangeAccumulators {
     bool smallest = false;
   };
   void change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state) const;
-  void change_extreme(const Extreme& extreme, const columnar::Batch& batch, int64_t row, int64_t sign,
+  void change(std::string_view share, int64_t sign, State& state) const;
+  void prepare(int64_t sign, State& state) const;
+  void change_extreme(const Extreme& extreme, std::string value, int64_t sign,
                       std::map<std::string, int64_t>& values) const;
 
   std::vector<Place> places_;

@@ -47,6 +47,17 @@ struct Running {
   }
   void add(std::optional<int64_t> value) { accumulators.add(row_of(value), 0, state); }
   void take_back(std::optional<int64_t> value) { accumulators.take_back(row_of(value), 0, state); }
+  /// The same by what the row adds, without the row.
+  void take_back_share(std::optional<int64_t> value) {
+    std::string share;
+    accumulators.append_share(row_of(value), 0, share);
+    accumulators.take_back(share, state);
+  }
+  void add_share(std::optional<int64_t> value) {
+    std::string share;
+    accumulators.append_share(row_of(value), 0, share);
+    accumulators.add(share, state);
+  }
   /// COUNT(*), MIN(n), SUM(d), MAX(t), AVG(n), COUNT(n)
   std::string results() const {
     std::vector<columnar::Field> fields;
@@ -117,11 +128,11 @@ RC_GTEST_PROP(ChangeAccumulators, EqualTheSumOfTheRowsThatAreThereAlsoThroughByt
   for (int step = 0; step < 100; ++step) {
     if (there.empty() || random.below(3) != 0) {
       const auto value = random.below(5) == 0 ? std::nullopt : std::optional(random.between(0, 9));
-      running.add(value);
+      random.below(2) == 0 ? running.add(value) : running.add_share(value);
       there.push_back(value);
     } else {
       const auto gone = there.begin() + static_cast<std::ptrdiff_t>(random.below(there.size()));
-      running.take_back(*gone);
+      random.below(2) == 0 ? running.take_back(*gone) : running.take_back_share(*gone);
       there.erase(gone);
     }
     Running fresh;
