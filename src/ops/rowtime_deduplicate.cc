@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <tuple>
 
 #include "ops/keys.h"
+#include "ops/row_bytes.h"
 #include "ops/rows.h"
 #include "ops/stored_rows.h"
 #include "state/key_slots.h"
@@ -34,9 +34,7 @@ using KeptRows = state::KeySlots<KeptRow>;
 class RowtimeDeduplicate : public Operator {
  public:
   explicit RowtimeDeduplicate(RowtimeDeduplicateOptions options)
-      : options_(std::move(options)), all_(options_.input->size()), reader_(options_.input, options_.keys) {
-    std::iota(all_.begin(), all_.end(), size_t{0});
-  }
+      : options_(std::move(options)), rows_(options_.input->size()), reader_(options_.input, options_.keys) {}
 
   Status open(OperatorContext& context) override {
     context_ = &context;
@@ -45,7 +43,7 @@ class RowtimeDeduplicate : public Operator {
   }
 
   Status process(int, const Batch& batch, Emitter& out) override {
-    STRAND_OK(require_inserts(batch, context_->operator_id));
+    if (!options_.upserts) STRAND_OK(require_inserts(batch, context_->operator_id));
     const auto rows = row_list_.of(batch);
     context_->ledger->add(Entry::kIn, batch.rows());
     STRAND_OK(read_times(batch, rows));
@@ -60,6 +58,10 @@ class RowtimeDeduplicate : public Operator {
           context_->judge(columnar::key_group(reader_.hashes()[i], context_->max_parallelism));
       if (is_late(order_[i], i, judge)) {
         late_.push_back(rows[i]);
+        continue;
+      }
+      if (takes_back(batch.kind(rows[i]))) {
+        STRAND_OK(take_back_row(batch.kind(rows[i]), i, changes));
         continue;
       }
       STRAND_OK(offer(batch, rows[i], order_[i], i, judge, changes, replaced));
@@ -79,7 +81,7 @@ class RowtimeDeduplicate : public Operator {
       due_.pop_back();
       KeptRow& kept = kept_[due.key];
       if (!kept.waits || kept.time != due.time) continue;  // an earlier row came
-      decode(kept.row, rows.row());
+      rows_.decode(kept.row, rows.row());
       STRAND_OK(rows.end_row());
       row_bytes_ -= static_cast<int64_t>(kept.row.size());
       kept.row = {};
@@ -97,7 +99,7 @@ class RowtimeDeduplicate : public Operator {
     Status status;
     kept_.for_each([&](KeptRows::Id id) {
       if (!status.ok() || forgotten(id)) return;
-      decode(kept_[id].row, rows.row());
+      rows_.decode(kept_[id].row, rows.row());
       status = rows.end_row();
     });
     STRAND_OK(std::move(status));
@@ -178,7 +180,8 @@ class RowtimeDeduplicate : public Operator {
       id = KeptRows::kNone;
     }
     const bool known = id != KeptRows::kNone;
-    if (known && !replaces(time, kept_[id])) {
+    const bool same = known && options_.upserts && kept_[id].row == rows_.encode(batch, row);
+    if (same || (known && !replaces(time, kept_[id]))) {
       copies_.push_back(row);
       return Status();
     }
@@ -195,6 +198,15 @@ class RowtimeDeduplicate : public Operator {
     return Status();
   }
 
+  Status take_back_row(RowKind kind, size_t i, RowEmitter& changes) {
+    context_->ledger->add(Entry::kCounted, 1);
+    const KeptRows::Id id = kept_.find(reader_.hashes()[i], reader_.keys()[i]);
+    if (kind != RowKind::kDelete || id == KeptRows::kNone) return Status();
+    rows_.decode(kept_[id].row, changes.row());
+    remove(id);
+    return changes.end_row(RowKind::kDelete);
+  }
+
   bool replaces(int64_t time, const KeptRow& kept) const {
     if (options_.wait && !kept.waits) return false;
     return options_.last ? time >= kept.time : time < kept.time;
@@ -202,15 +214,16 @@ class RowtimeDeduplicate : public Operator {
 
   Status change(const Batch& batch, uint32_t row, const KeptRow* old, RowEmitter& changes) {
     if (old != nullptr && options_.update_before) {
-      decode(old->row, changes.row());
+      rows_.decode(old->row, changes.row());
       STRAND_OK(changes.end_row(RowKind::kUpdateBefore));
     }
-    for (size_t c = 0; c < all_.size(); ++c) changes.row().column(c).append_from(batch.column(c), row);
+    for (size_t c = 0; c < options_.input->size(); ++c)
+      changes.row().column(c).append_from(batch.column(c), row);
     return changes.end_row(old == nullptr ? RowKind::kInsert : RowKind::kUpdateAfter);
   }
 
   Status drop_waiting(KeptRow& kept, RowEmitter& replaced) {
-    decode(kept.row, replaced.row());
+    rows_.decode(kept.row, replaced.row());
     context_->ledger->add(Entry::kDuplicate, 1);
     --waiting_;
     return replaced.end_row();
@@ -220,8 +233,7 @@ class RowtimeDeduplicate : public Operator {
     row_bytes_ -= static_cast<int64_t>(kept.row.size());
     kept.time = time;
     kept.expiry = instants_[i];
-    kept.row.clear();
-    columnar::encode_key(batch, all_, row, kept.row);
+    kept.row = rows_.encode(batch, row);
     row_bytes_ += static_cast<int64_t>(kept.row.size());
   }
   void wait_for(KeptRows::Id id) {
@@ -229,11 +241,6 @@ class RowtimeDeduplicate : public Operator {
     ++waiting_;
     due_.push_back({kept_[id].time, next_due_++, id});
     std::push_heap(due_.begin(), due_.end(), std::greater<>());
-  }
-  void decode(const std::string& row, columnar::BatchBuilder& out) const {
-    std::vector<columnar::ColumnBuilder*> columns;
-    for (size_t c = 0; c < all_.size(); ++c) columns.push_back(&out.column(c));
-    columnar::decode_key(row, columns);
   }
   void remove(KeptRows::Id id) {
     row_bytes_ -= static_cast<int64_t>(kept_[id].row.size());
@@ -285,7 +292,7 @@ class RowtimeDeduplicate : public Operator {
   }
 
   RowtimeDeduplicateOptions options_;
-  std::vector<size_t> all_;
+  RowBytes rows_;
   OperatorContext* context_ = nullptr;
   KeptRows kept_;
   std::vector<Due> due_;  // with `wait`: a heap, earliest first; some are out of date
@@ -311,6 +318,7 @@ class RowtimeDeduplicate : public Operator {
 
 Result<OperatorPtr> make_rowtime_deduplicate(RowtimeDeduplicateOptions options) {
   STRAND_CHECK(!options.wait || (!options.last && options.time_column));
+  STRAND_CHECK(!options.upserts || (options.last && !options.time_column));
   return OperatorPtr(std::make_unique<RowtimeDeduplicate>(std::move(options)));
 }
 

@@ -20,6 +20,10 @@ struct RowtimeDeduplicateOptions {
   bool wait = false;
   /// A -U with the old row goes before each +U.
   bool update_before = false;
+  /// The input is a changelog that updates and deletes rows by key without telling the old ones: +I and +U
+  /// set a key's row, -D removes it. Only of the last row in the order of arrival. A row that is set again
+  /// as it is changes nothing.
+  bool upserts = false;
   /// A key is forgotten when event time reaches this column's value of its kept row + `after`.
   std::optional<size_t> retention_column;
   Duration retention_after;
@@ -33,7 +37,8 @@ struct RowtimeDeduplicateOptions {
 /// that are not kept go to kDuplicate. Tells its rows as held rows after a restore if it may still replace
 /// them.
 ///
-/// Source: Flink RowTimeDeduplicateFunction, RowTimeDeduplicateKeepFirstRowFunction.
+/// Source: Flink RowTimeDeduplicateFunction, RowTimeDeduplicateKeepFirstRowFunction,
+/// ProcTimeDeduplicateKeepLastRowFunction.
 Result<OperatorPtr> make_rowtime_deduplicate(RowtimeDeduplicateOptions options);
 
 }  // namespace strand::ops

@@ -5,12 +5,15 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/random.h"
+#include "tests/support/change_rows.h"
 #include "tests/support/click_rows.h"
 
 namespace strand::ops {
 namespace {
 
 using strand::testing::at;
+using strand::testing::change_batch;
+using strand::testing::change_schema;
 using strand::testing::Click;
 using strand::testing::click_batch;
 using strand::testing::click_schema;
@@ -92,6 +95,19 @@ TEST(RowtimeDeduplicate, AFirstRowThatIsNotWaitedForIsReplacedByEarlierOnes) {
   auto op = job(by_ad());
   op.batch(click_batch({{"a", at("12:01"), 1}, {"a", at("12:01"), 2}, {"a", at("12:00"), 3}}));
   EXPECT_THAT(op.output(), ElementsAre(row("+I", "a", "12:01", 1), row("+U", "a", "12:00", 3)));
+}
+
+TEST(RowtimeDeduplicate, OfUpsertsTheOldRowIsToldAndADeletedKeyBeginsAnew) {
+  RowtimeDeduplicateOptions options;
+  options.input = change_schema();
+  options.keys = {0};
+  options.last = true;
+  options.update_before = true;
+  options.upserts = true;
+  auto op = job(options);
+  op.batch(change_batch({{"+I", "a", 1}, {"+U", "a", 2}, {"+U", "a", 2}, {"-D", "b", 0}, {"-D", "a", 7}}));
+  op.batch(change_batch({{"+U", "a", 3}}));
+  EXPECT_THAT(op.output(), ElementsAre("+I[a, 1]", "-U[a, 1]", "+U[a, 2]", "-D[a, 2]", "+I[a, 3]"));
 }
 
 TEST(RowtimeDeduplicate, TellsTheRowsThatItMayReplaceAsHeldRows) {

@@ -84,7 +84,7 @@ class TopN : public Operator {
  public:
   explicit TopN(TopNOptions options)
       : options_(std::move(options)),
-        by_rank_(options_.rank || options_.from > 1),
+        by_rank_(options_.rank || options_.from > 1 || (options_.to == 1 && !options_.changes)),
         reader_(options_.input, options_.keys),
         rows_(options_.input->size()) {}
 

@@ -28,12 +28,13 @@ struct TopNOptions {
 
 /// ROW_NUMBER() OVER (PARTITION BY keys ORDER BY order) BETWEEN from AND to, as a changelog.
 ///
-/// Without a rank a row that enters is +I and one that leaves -D, which goes first. With a rank, or where
-/// `from` is above 1, each rank that has another row now is updated (-U where asked for, +U), a new last rank
-/// is +I, one that is gone -D. Every row of the input is answered for itself, -U and +U too. A row that is
-/// taken back but was never seen changes nothing. Tells what it has emitted as held rows after a restore.
+/// Without a rank a row that enters is +I and one that leaves -D, which goes first; the one row of a Top-1
+/// over new rows is updated (-U where asked for, +U). With a rank, or where `from` is above 1, each rank that
+/// has another row now is updated (-U where asked for, +U), a new last rank is +I, one that is gone -D. Every
+/// row of the input is answered for itself, -U and +U too. A row that is taken back but was never seen
+/// changes nothing. Tells what it has emitted as held rows after a restore.
 ///
-/// Source: Flink AppendOnlyTopNFunction, RetractableTopNFunction.
+/// Source: Flink AppendOnlyTopNFunction, FastTop1Function, RetractableTopNFunction.
 Result<OperatorPtr> make_top_n(TopNOptions options);
 
 }  // namespace strand::ops

@@ -54,6 +54,14 @@ TEST(TopN, WithoutRankARowThatLeavesGoesBeforeTheOneThatEnters) {
   EXPECT_EQ(op.ledger()[obs::Entry::kFiltered], 1);
 }
 
+TEST(TopN, TheOneRowOfATop1OverNewRowsIsUpdated) {
+  TopNOptions options = two_highest();
+  options.to = 1;
+  auto op = job(options);
+  op.batch(change_batch({{"+I", "a", 10}, {"+I", "a", 5}, {"+I", "a", 20}}));
+  EXPECT_THAT(op.output(), ElementsAre("+I[a, 10]", "-U[a, 10]", "+U[a, 20]"));
+}
+
 TEST(TopN, WithRankEveryRankThatHasAnotherRowIsUpdated) {
   auto op = job(two_highest(kRank));
   op.batch(change_batch({{"+I", "a", 10}, {"+I", "a", 20}, {"+I", "a", 30}}));

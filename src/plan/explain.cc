@@ -148,7 +148,9 @@ class NodeText {
                        : "about " + std::to_string(kDedupBytes) + " B an id of 36 characters") +
                       "; " + retention_text(dedup.retention) +
                       (dedup.time_column && !dedup.last ? "; floor of each key group" : ""));
-    if (dedup.last) line("changes", dedup.update_before ? "+I, -U, +U" : "+I, +U");
+    if (dedup.last)
+      line("changes",
+           std::string(dedup.update_before ? "+I, -U, +U" : "+I, +U") + (dedup.upserts ? ", -D" : ""));
   }
   std::string frame_text(const OverAggregate& over) const {
     const std::string order = over.time_column ? input()[*over.time_column].name : "arrival";

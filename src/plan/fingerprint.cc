@@ -60,6 +60,7 @@ json deduplicate_text(const columnar::Schema& input, const Deduplicate& dedup) {
   if (!dedup.time_column && !dedup.last) return state;
   state["columns"] = all_columns_text(input);
   state["row"] = dedup.last ? "last" : "first";
+  if (dedup.upserts) state["input"] = "upserts";
   state["time"] = dedup.time_column ? field_text(input[*dedup.time_column]) : "arrival";
   return state;
 }

@@ -44,8 +44,9 @@ const char* kind_name(const Detail& detail) {
 
 bool makes_changes(const Detail& detail) {
   const auto* dedup = std::get_if<Deduplicate>(&detail);
-  return (dedup != nullptr && dedup->last) || std::holds_alternative<TopN>(detail) ||
-         std::holds_alternative<GroupAggregate>(detail);
+  const auto* scan = std::get_if<Scan>(&detail);
+  return (scan != nullptr && scan->changes) || (dedup != nullptr && dedup->last) ||
+         std::holds_alternative<TopN>(detail) || std::holds_alternative<GroupAggregate>(detail);
 }
 
 bool waits_for_time(const Detail& detail) {

@@ -69,6 +69,7 @@ struct Scan {
   std::vector<size_t> read;      // physical columns that are needed, ascending
   std::vector<ExprPtr> project;  // over the columns of `read`
   std::optional<WatermarkSpec> watermark;
+  bool changes = false;  // rows are updated and deleted, with the old row before each update
 };
 struct Filter {
   ExprPtr condition;
@@ -94,6 +95,8 @@ struct Deduplicate {
   /// The last row instead of the first: a changelog, +I then +U (with -U before it where `update_before`).
   bool last = false;
   bool update_before = false;
+  /// Rows of the input are set and deleted by key (+I, +U, -D); only of the last row by arrival.
+  bool upserts = false;
 };
 
 /// Every row with aggregates of the rows before it. Output: the input's columns, aggregates. kLate: the

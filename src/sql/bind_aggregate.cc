@@ -280,7 +280,7 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
                     "rows of '" + input.name + "' cannot be aggregated: they are provisional")
         .hint("aggregate the rows of the window itself");
   }
-  if (input.updating) want_update_before(input.input());
+  if (input.updating) want_update_before(input.input(), ChangeReader::kOperator);
   Grouping grouping(input, select, zone());
   STRAND_OK(grouping.bind_keys());
   STRAND_TRY(const std::vector<ast::SelectItem> items, expand_stars(input, select.items));

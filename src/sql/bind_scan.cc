@@ -124,6 +124,24 @@ Result<Relation> Binder::make_scan(const Table& table) {
   node->side_outputs[Port::kBad] = bad_schema();
   node->rowtime = table.time_column;
   bound.node = node;
+  const TableRows rows = checks_.rows(table.spec);
+  bound.updating = rows != TableRows::kNew;
+  std::get<plan::Scan>(node->detail).changes = bound.updating;
+  if (rows != TableRows::kUpserts) return bound;
+  if (table.spec.primary_key.empty()) {
+    return error_at(ErrorCode::kBadOption, table.place,
+                    "rows of '" + table.spec.name + "' are set and deleted by a key, which it does not have")
+        .hint("declare PRIMARY KEY (…) NOT ENFORCED");
+  }
+  plan::Deduplicate keep{.keys = {}, .retention = {}};
+  for (const std::string& name : table.spec.primary_key) keep.keys.push_back(*node->output->find(name));
+  keep.last = true;
+  keep.upserts = true;
+  auto kept = nodes_.make(std::move(keep), {bound.input()}, node->output, table.place);
+  kept->side_outputs[Port::kDuplicate] = node->output;
+  kept->side_outputs[Port::kLate] = node->output;
+  kept->rowtime = node->rowtime;
+  bound.node = kept;
   return bound;
 }
 

@@ -71,7 +71,7 @@ Result<Relation> Binder::bind_bad(const std::string& table, const Place& place) 
   }
   STRAND_TRY(const Relation scan, bind_scan(found, {}, place));
   Relation bad;
-  bad.node = scan.node;
+  bad.node = scan.node->inputs.empty() ? scan.node : scan.node->inputs[0].node;
   bad.port = Port::kBad;
   bad.name = table + "$bad";
   bad.columns = columns_of_schema(*bad_schema());

@@ -51,7 +51,7 @@ Result<Relation> Binder::top_n(const Relation& input, const PendingRank& rank, c
                     "rows of V$early cannot be ranked: they are provisional")
         .hint("rank the rows of the window itself");
   }
-  if (input.updating) want_update_before(input.input());
+  if (input.updating) want_update_before(input.input(), ChangeReader::kOperator);
   plan::TopN top{.keys = rank.keys, .order = rank.order};
   top.from = range.from;
   top.to = *range.to;

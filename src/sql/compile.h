@@ -25,11 +25,18 @@ struct TableOverride {
   std::string origin;  // `prod.yaml`, `--with`
 };
 
+/// What the rows of a table are: all new (+I); a changelog with the old row before each update (+I, -U, +U,
+/// -D); or rows that are set and deleted by the primary key (+I, +U, -D).
+enum class TableRows : uint8_t { kNew, kChanges, kUpserts };
+
 /// Whether the connector of a table is known and takes the table as it is declared: to be read, or to be
 /// written by this writer. Errors need no place.
 struct TableChecks {
   std::function<Status(const plan::TableSpec&)> read = [](const plan::TableSpec&) { return Status(); };
   std::function<Status(const plan::SinkWrite&)> write = [](const plan::SinkWrite&) { return Status(); };
+  std::function<TableRows(const plan::TableSpec&)> rows = [](const plan::TableSpec&) {
+    return TableRows::kNew;
+  };
 };
 
 struct SqlInput {

@@ -163,7 +163,8 @@ class Rebuild {
       physical.insert(read.begin(), read.end());
     }
     std::vector<size_t> moved(scan.read.size(), kGone);
-    plan::Scan pruned{.table = scan.table, .read = {}, .project = {}, .watermark = scan.watermark};
+    plan::Scan pruned{
+        .table = scan.table, .read = {}, .project = {}, .watermark = scan.watermark, .changes = scan.changes};
     for (const size_t column : physical) {
       moved[column] = pruned.read.size();
       pruned.read.push_back(scan.read[column]);

@@ -89,10 +89,17 @@ std::optional<Columns> columns_of_changes(const plan::Node& node) {
     for (size_t i = 0; i < group->keys.size(); ++i) keys.insert(i);
     return keys;
   }
+  if (const auto* scan = std::get_if<plan::Scan>(&node.detail)) {
+    if (scan->table.primary_key.empty()) return std::nullopt;
+    Columns keys;
+    for (const std::string& name : scan->table.primary_key) keys.insert(*node.output->find(name));
+    return keys;
+  }
   const auto& top = std::get<plan::TopN>(node.detail);
-  if (!top.rank) return std::nullopt;
   Columns keys = from(top.keys);
-  if (top.from != top.to) keys.insert(node.output->size() - 1);
+  if (top.from == top.to) return keys;
+  if (!top.rank) return std::nullopt;
+  keys.insert(node.output->size() - 1);
   return keys;
 }
 
@@ -102,8 +109,11 @@ std::optional<KeyOfChanges> find_changes(const Input& rows, Columns columns) {
   if (rows.port != Port::kMain) return std::nullopt;
   if (plan::makes_changes(node.detail)) {
     const auto keys = columns_of_changes(node);
-    if (!keys)
-      return find_changes(node.inputs[0], std::move(columns)).value_or(KeyOfChanges{&node, {}, false});
+    if (!keys && !node.inputs.empty()) {
+      auto below = find_changes(node.inputs[0], std::move(columns));
+      if (below) return below;
+    }
+    if (!keys) return KeyOfChanges{&node, {}, false};
     return KeyOfChanges{&node, *keys, columns == *keys};
   }
   if (const auto* project = std::get_if<plan::Project>(&node.detail)) {
@@ -153,14 +163,17 @@ bool filters_updates(const Input& rows) {
   return std::any_of(rows.node->inputs.begin(), rows.node->inputs.end(), filters_updates);
 }
 
-void want_update_before(const Input& rows) {
+void want_update_before(const Input& rows, ChangeReader reader) {
   if (rows.port != Port::kMain) return;
   plan::Detail& detail = draft(rows.node).detail;
   if (auto* group = std::get_if<plan::GroupAggregate>(&detail)) group->update_before = true;
   if (auto* dedup = std::get_if<plan::Deduplicate>(&detail)) dedup->update_before = dedup->last;
-  if (auto* top = std::get_if<plan::TopN>(&detail)) top->update_before = true;
+  if (auto* top = std::get_if<plan::TopN>(&detail)) {
+    const bool alone = top->to == 1 && !top->rank && !top->changes;
+    top->update_before = top->update_before || !alone || reader == ChangeReader::kOperator;
+  }
   if (plan::makes_changes(detail)) return;
-  for (const Input& input : rows.node->inputs) want_update_before(input);
+  for (const Input& input : rows.node->inputs) want_update_before(input, reader);
 }
 
 }  // namespace strand::sql

@@ -38,7 +38,11 @@ bool reads_early(const plan::Input& rows);
 /// Whether a filter stands between a changelog and the input's end.
 bool filters_updates(const plan::Input& rows);
 
-/// Makes the aggregations whose changes reach the input send the old row before the new one.
-void want_update_before(const plan::Input& rows);
+/// Who reads changes: an operator, which takes old rows back, or a sink that shows every change.
+enum class ChangeReader : uint8_t { kOperator, kShown };
+
+/// Makes the nodes whose changes reach the input send the old row before the new one. The one row of a Top-1
+/// is shown without the old one, as in Flink.
+void want_update_before(const plan::Input& rows, ChangeReader reader);
 
 }  // namespace strand::sql

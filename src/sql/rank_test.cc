@@ -98,6 +98,24 @@ TEST(Ranks, RowsThatAreUpdatedAreAggregatedLikewise) {
   EXPECT_THAT(plan::explain(plan), HasSubstr("+I, -U, +U, -D"));
 }
 
+TEST(Ranks, ATableMayBeAChangelog) {
+  const auto plan_with = [](TableRows rows) {
+    SqlInput input{.text =
+                       "CREATE TABLE t (k STRING PRIMARY KEY NOT ENFORCED, v BIGINT) WITH ('connector' = "
+                       "'kafka'); SELECT v, COUNT(*) FROM t GROUP BY v",
+                   .file = {}};
+    input.checks.rows = [rows](const plan::TableSpec&) { return rows; };
+    return job_of(std::move(input)).plan;
+  };
+  EXPECT_FALSE(detail_of<plan::GroupAggregate>(plan_with(TableRows::kNew), "print/group").changes);
+  const plan::Plan changes = plan_with(TableRows::kChanges);
+  EXPECT_TRUE(detail_of<plan::Scan>(changes, "t/scan").changes);
+  EXPECT_TRUE(detail_of<plan::GroupAggregate>(changes, "print/group").changes);
+  const auto kept = detail_of<plan::Deduplicate>(plan_with(TableRows::kUpserts), "t/deduplicate");
+  EXPECT_TRUE(kept.upserts);
+  EXPECT_TRUE(kept.update_before);
+}
+
 TEST(Ranks, TheTablesKeyMustBeWhatRowsReplaceEachOtherBy) {
   const std::string table =
       "CREATE TABLE best (ad_id STRING, n BIGINT, rn BIGINT, PRIMARY KEY (ad_id, rn) NOT ENFORCED) "

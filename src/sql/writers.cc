@@ -162,6 +162,12 @@ Status Writers::check_key(const Relation& rows, const plan::TableSpec& table,
                "rows enter and leave the Top-N by their rank, which '" + table.name + "' is not keyed by")
         .hint("select the rank, and make it part of the primary key: PRIMARY KEY (…, rank) NOT ENFORCED");
   }
+  if (std::holds_alternative<plan::Scan>(key->node->detail) && key->columns.empty()) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "the rows of '" + key->node->label + "' are updated, but by no key that '" + table.name +
+                        "' could have")
+        .hint("declare PRIMARY KEY (…) NOT ENFORCED in '" + key->node->label + "'");
+  }
   return error_at(ErrorCode::kUnsupportedSql, place,
                   "the query replaces rows by " +
                       (names.empty() ? "no column: it has one row" : "(" + names + ")") +
@@ -208,7 +214,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
                     "rows of a V$early cannot share an INSERT with other rows: they are provisional")
         .hint("give V$early an INSERT and columns of its own");
   }
-  if (rows.updating && takes_changes(spec)) want_update_before(rows.input());
+  if (rows.updating && takes_changes(spec)) want_update_before(rows.input(), ChangeReader::kShown);
   plan::SinkWrite sink{.table = spec,
                        .writer = name,
                        .columns = columns,
@@ -244,7 +250,7 @@ Result<plan::NodePtr> Writers::print(const ast::Query& query, const Place& place
     columns.push_back(column.name);
   }
   spec.schema = make_schema(std::move(fields));
-  if (rows.updating) want_update_before(rows.input());
+  if (rows.updating) want_update_before(rows.input(), ChangeReader::kShown);
   plan::SinkWrite sink{
       .table = spec, .writer = "strand", .columns = columns, .closed_rows = false, .provisional = false};
   return plan::NodePtr(binder_.nodes().make(std::move(sink), {rows.input()}, nullptr, place));

@@ -111,6 +111,12 @@ Played play(const std::string& text, const std::vector<InputLine>& input, int pa
   const runtime::Tables tables(registry, {{}, "UTC", nowhere.env()});
   source.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
   source.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
+  source.checks.rows = [](const plan::TableSpec& table) {
+    const std::string changelog = table.option("changelog");
+    return changelog == "all"      ? ::strand::sql::TableRows::kChanges
+           : changelog == "upsert" ? ::strand::sql::TableRows::kUpserts
+                                   : ::strand::sql::TableRows::kNew;
+  };
   const auto job = ::strand::sql::compile(source);
   if (!job.ok()) {
     played.error = job.status();
