@@ -151,6 +151,25 @@ TEST(Ranks, WindowsAndFramesRefuseRowsThatAreUpdated) {
               HasSubstr("updated later"));
 }
 
+TEST(Ranks, ExplainSaysWhichRowsAreKeptAndHowTheyChange) {
+  const auto text = [](const std::string& order, const std::string& condition) {
+    return plan::explain(plan_of(ranked(order, condition, "ad_id, n, ts")));
+  };
+  EXPECT_THAT(text("ts", "rn = 1"), HasSubstr("ad_id: the first row of each by ts"));
+  EXPECT_THAT(text("ts", "rn = 1"), HasSubstr("emitted once, when the watermark reaches them"));
+  EXPECT_THAT(text("ts DESC", "rn = 1"), HasSubstr("changes    +I, -U, +U\n"));
+  EXPECT_THAT(text("n DESC NULLS FIRST", "rn <= 3"), HasSubstr("order      n DESC NULLS FIRST\n"));
+  EXPECT_THAT(text("n", "rn <= 3"), HasSubstr("the first 3 rows of each key; never forgotten by event time"));
+  EXPECT_THAT(text("n", "rn <= 3"), HasSubstr("changes    +I, -D\n"));
+}
+
+TEST(Ranks, ATop1IsShownWithoutTheOldRowAndTakenBackWithIt) {
+  const std::string top = ranked("n", "rn = 1", "ad_id, n");
+  EXPECT_FALSE(detail_of<plan::TopN>(plan_of(top), "print/top-n").update_before);
+  const plan::Plan plan = plan_of("CREATE VIEW t AS " + top + "; SELECT n, COUNT(*) FROM t GROUP BY n");
+  EXPECT_TRUE(detail_of<plan::TopN>(plan, "t/top-n").update_before);
+}
+
 TEST(Ranks, AnotherOrderDoesNotFitTheOldState) {
   const auto print = [](const std::string& order) {
     return plan::fingerprint(plan_of(ranked(order, "rn <= 3", "ad_id, n")));
