@@ -9,6 +9,7 @@
 #include "conformance/family.h"
 #include "conformance/replay_case.h"
 #include "conformance/sql/run.h"
+#include "expr/catalogue.h"
 
 namespace strand::conformance {
 namespace {
@@ -17,6 +18,7 @@ constexpr const char* kUsage =
     "usage: conformance operators|sql DIR [--where key=value,...] [--strict] [--verbose]\n"
     "  operators  replays every case of the .jsonl and .jsonl.zst files in DIR\n"
     "  sql        plays every .case file below DIR: SQL text, input and output\n"
+    "conformance functions: prints docs/sql/functions.md\n"
     "  --where    only cases with these values: family=window,assigner=tumbling,trigger=default;\n"
     "             of SQL: topic=window_tvf,case=hop\n"
     "  --batch N  operators: hands over up to N elements at once, where one takes batches\n"
@@ -129,6 +131,10 @@ Result<Options> parse(int count, char** arguments) {
 int main_with(int count, char** arguments) {
   if (count > 1 && std::strcmp(arguments[1], "--help") == 0) {
     std::printf("%s", kUsage);
+    return 0;
+  }
+  if (count > 1 && std::strcmp(arguments[1], "functions") == 0) {
+    std::printf("%s", expr::catalogue_text().c_str());
     return 0;
   }
   const Result<Options> options = parse(count, arguments);

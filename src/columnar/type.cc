@@ -4,7 +4,7 @@ namespace strand::columnar {
 
 bool operator==(const Type& a, const Type& b) {
   return a.kind == b.kind && a.nullable == b.nullable && a.precision == b.precision && a.scale == b.scale &&
-         a.children == b.children;
+         a.fixed == b.fixed && a.multiset == b.multiset && a.children == b.children;
 }
 
 TypePtr make_type(TypeKind kind, bool nullable) {
@@ -31,6 +31,15 @@ TypePtr timestamp_type(int precision, bool ltz, bool nullable) {
   return type;
 }
 
+TypePtr text_type(TypeKind kind, int length, bool fixed, bool nullable) {
+  auto type = std::make_shared<Type>();
+  type->kind = kind;
+  type->nullable = nullable;
+  type->precision = length;
+  type->fixed = fixed;
+  return type;
+}
+
 namespace {
 TypePtr nested_type(TypeKind kind, std::vector<Field> children, bool nullable) {
   auto type = std::make_shared<Type>();
@@ -47,6 +56,13 @@ TypePtr array_type(TypePtr element, bool nullable) {
 
 TypePtr map_type(TypePtr key, TypePtr value, bool nullable) {
   return nested_type(TypeKind::kMap, {{"key", std::move(key)}, {"value", std::move(value)}}, nullable);
+}
+
+TypePtr multiset_type(TypePtr element, bool nullable) {
+  auto type =
+      std::make_shared<Type>(*map_type(std::move(element), make_type(TypeKind::kInt, false), nullable));
+  type->multiset = true;
+  return type;
 }
 
 TypePtr row_type(std::vector<Field> fields, bool nullable) {
@@ -94,9 +110,11 @@ std::string name_of(const Type& type) {
     case TypeKind::kDecimal:
       return "DECIMAL(" + std::to_string(type.precision) + ", " + std::to_string(type.scale) + ")";
     case TypeKind::kString:
-      return type.precision == 0 ? "STRING" : "VARCHAR" + parameter(type.precision);
+      if (type.precision == 0) return "STRING";
+      return (type.fixed ? "CHAR" : "VARCHAR") + parameter(type.precision);
     case TypeKind::kBytes:
-      return type.precision == 0 ? "BYTES" : "VARBINARY" + parameter(type.precision);
+      if (type.precision == 0) return "BYTES";
+      return (type.fixed ? "BINARY" : "VARBINARY") + parameter(type.precision);
     case TypeKind::kDate:
       return "DATE";
     case TypeKind::kTime:
@@ -112,6 +130,7 @@ std::string name_of(const Type& type) {
     case TypeKind::kArray:
       return "ARRAY<" + to_string(*type.children[0].type) + ">";
     case TypeKind::kMap:
+      if (type.multiset) return "MULTISET<" + to_string(*type.children[0].type) + ">";
       return "MAP<" + to_string(*type.children[0].type) + ", " + to_string(*type.children[1].type) + ">";
     case TypeKind::kRow:
       return row_name(type);

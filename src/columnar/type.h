@@ -60,6 +60,9 @@ struct Type {
   int precision =
       0;          // DECIMAL digits; TIMESTAMP and TIME fractional digits; CHAR/VARCHAR length (0: unbounded)
   int scale = 0;  // DECIMAL
+  /// STRING and BYTES: CHAR(precision) and BINARY(precision), whose values all have that length.
+  bool fixed = false;
+  bool multiset = false;  // MAP: MULTISET<key>, the values count
   std::vector<Field> children = {};
 
   friend bool operator==(const Type& a, const Type& b);
@@ -72,9 +75,12 @@ inline bool operator==(const Field& a, const Field& b) { return a.name == b.name
 TypePtr make_type(TypeKind kind, bool nullable = true);
 TypePtr decimal_type(int precision, int scale, bool nullable = true);
 TypePtr timestamp_type(int precision, bool ltz, bool nullable = true);
+/// CHAR(length) and BINARY(length), or VARCHAR(length) and VARBINARY(length), 0: STRING and BYTES.
+TypePtr text_type(TypeKind kind, int length, bool fixed, bool nullable = true);
 /// Children are named "element", and "key" and "value".
 TypePtr array_type(TypePtr element, bool nullable = true);
 TypePtr map_type(TypePtr key, TypePtr value, bool nullable = true);
+TypePtr multiset_type(TypePtr element, bool nullable = true);
 TypePtr row_type(std::vector<Field> fields, bool nullable = true);
 /// The same type with another nullability.
 TypePtr with_nullable(const TypePtr& type, bool nullable);

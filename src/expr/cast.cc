@@ -26,21 +26,14 @@ bool same_layout(const Type& from, const Type& to) {
            columnar::timestamp_units(to.precision) == columnar::timestamp_units(from.precision);
   }
   if (from.kind == TypeKind::kTime && to.kind == TypeKind::kTime) return to.precision >= from.precision;
-  return is_text(from.kind) && is_text(to.kind) && to.precision == 0;
+  if (!is_text(from.kind) || !is_text(to.kind)) return false;
+  if (to.precision == 0) return true;
+  return from.kind == to.kind && !to.fixed && from.precision > 0 && from.precision <= to.precision;
 }
 
 Result<NodePtr> build_cast(const Expr& e, Nodes args, const Environment& environment) {
-  const CastCall cast{args[0]->type(), e.type, e.function == "TRY_CAST"};
-  if (cast.from->kind == TypeKind::kNull) return make_literal(std::monostate{}, e.type);
-  if (same_layout(*cast.from, *cast.to)) {
-    return make_call(e.type, std::move(args), {}, [type = e.type](const Scope&, std::span<const Value> v) {
-      return Result<Value>(retyped(v[0], type));
-    });
-  }
-  if (is_text(cast.to->kind)) return cast_to_text(cast, std::move(args), environment);
-  if (is_text(cast.from->kind)) return cast_from_text(cast, std::move(args), environment);
-  if (is_value(cast.to->kind)) return cast_number(cast, std::move(args));
-  return cast_temporal(cast, std::move(args), environment);
+  const TypePtr from = args[0]->type();
+  return build_cast_of(from, e.type, e.function == "TRY_CAST", std::move(args), environment);
 }
 
 constexpr Function kFunctions[] = {
@@ -60,13 +53,33 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
+Result<NodePtr> build_cast_of(const TypePtr& from, const TypePtr& to, bool try_cast, Nodes args,
+                              const Environment& environment) {
+  const CastCall cast{from, to, try_cast};
+  if (from->kind == TypeKind::kNull) return make_literal(std::monostate{}, to);
+  if (same_layout(*cast.from, *cast.to)) {
+    return make_call(to, std::move(args), {}, [type = to](const Scope&, std::span<const Value> v) {
+      return Result<Value>(retyped(v[0], type));
+    });
+  }
+  if (is_nested(cast.from->kind) && is_nested(cast.to->kind))
+    return cast_nested(cast, std::move(args), environment);
+  if (is_text(cast.to->kind)) return cast_to_text(cast, std::move(args), environment);
+  if (is_text(cast.from->kind)) return cast_from_text(cast, std::move(args), environment);
+  if (is_value(cast.to->kind)) return cast_number(cast, std::move(args));
+  return cast_temporal(cast, std::move(args), environment);
+}
+
 bool can_cast(const Type& from, const Type& to) {
   if (from.kind == TypeKind::kNull) return true;
   if (is_value(from.kind) && is_value(to.kind)) return true;
   if (is_temporal(from.kind) && is_temporal(to.kind)) return can_cast_temporal(from.kind, to.kind);
   if (to.kind == TypeKind::kString) return from.kind != TypeKind::kMap || !from.children.empty();
   if (to.kind == TypeKind::kBytes) return is_text(from.kind);
-  if (from.kind == TypeKind::kString) return is_value(to.kind) || is_temporal(to.kind);
+  if (is_nested(from.kind) && is_nested(to.kind)) return can_cast_nested(from, to);
+  if (from.kind == TypeKind::kString) {
+    return is_value(to.kind) || is_temporal(to.kind);
+  }
   return same_layout(from, to);
 }
 

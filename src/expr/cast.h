@@ -19,7 +19,14 @@ bool can_cast(const Type& from, const Type& to);
 NodePtr cast_number(const CastCall& cast, Nodes args);  // numbers and BOOLEAN among each other
 NodePtr cast_from_text(const CastCall& cast, Nodes args, const Environment& environment);
 NodePtr cast_to_text(const CastCall& cast, Nodes args, const Environment& environment);
+/// Rows to rows of as many fields, arrays to arrays, maps to maps, where their parts can be cast.
+bool can_cast_nested(const Type& from, const Type& to);
+Result<NodePtr> cast_nested(const CastCall& cast, Nodes args, const Environment& environment);
 NodePtr cast_temporal(const CastCall& cast, Nodes args, const Environment& environment);
+
+/// The node of a cast whatever its types.
+Result<NodePtr> build_cast_of(const TypePtr& from, const TypePtr& to, bool try_cast, Nodes args,
+                              const Environment& environment);
 
 /// A row function whose failure is an error in CAST and NULL in TRY_CAST. f returns whether it succeeded.
 template <class Out, class... In, class F>

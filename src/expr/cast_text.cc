@@ -98,15 +98,36 @@ int64_t cut_time(int64_t nanos, int precision) {
   return nanos / 1'000'000 / unit * unit;
 }
 
-/// Appends whatever print writes, cut to `characters` if that is not 0.
+/// Cuts a text to the length of the type, and fills it up with blanks (BINARY: with zeros) to a fixed one.
+class Fitting {
+ public:
+  explicit Fitting(const Type& type)
+      : most_(type.precision), fixed_(type.fixed), bytes_(type.kind == TypeKind::kBytes) {}
+  void append(std::string_view text, TextWriter& out) const {
+    if (most_ == 0) return out.append(text);
+    const std::string_view cut =
+        bytes_ ? text.substr(0, std::min(text.size(), static_cast<size_t>(most_))) : prefix(text, most_);
+    out.append(cut);
+    if (!fixed_) return;
+    const int64_t size = bytes_ ? static_cast<int64_t>(cut.size()) : count_characters(cut);
+    for (int64_t i = size; i < most_; ++i) out.push_back(bytes_ ? '\0' : ' ');
+  }
+
+ private:
+  int most_;
+  bool fixed_;
+  bool bytes_;
+};
+
+/// Appends whatever print writes, fitted to the type.
 template <class In, class Print>
 NodePtr printed(const CastCall& cast, Nodes args, Print print) {
   return make_row_call<std::string, In>(
       cast.to, std::move(args),
-      [print, most = cast.to->precision, text = std::string()](TextWriter& out, In value) mutable {
+      [print, fitting = Fitting(*cast.to), text = std::string()](TextWriter& out, In value) mutable {
         text.clear();
         print(value, text);
-        out.append(most == 0 ? std::string_view(text) : prefix(text, most));
+        fitting.append(text, out);
         return true;
       });
 }
@@ -127,8 +148,8 @@ NodePtr integer_to_text(const CastCall& cast, Nodes args) {
 /// Types without a printer of their own: what value_to_string says.
 NodePtr printed_value(const CastCall& cast, Nodes args) {
   return make_call(cast.to, std::move(args), {},
-                   [type = cast.to, most = cast.to->precision](const Scope& scope,
-                                                               std::span<const Value> v) -> Result<Value> {
+                   [type = cast.to, fitting = Fitting(*cast.to)](const Scope& scope,
+                                                                 std::span<const Value> v) -> Result<Value> {
                      const BufferPtr present = combined_validity(v, scope.length);
                      TextWriter out(scope.length);
                      std::string text;
@@ -136,7 +157,7 @@ NodePtr printed_value(const CastCall& cast, Nodes args) {
                        text.clear();
                        columnar::print_value(*v[0].column, v[0].row(row), text);
                        out.begin(row);
-                       out.append(most == 0 ? std::string_view(text) : prefix(text, most));
+                       fitting.append(text, out);
                        return true;
                      });
                      return out.finish(type, present);
@@ -207,6 +228,7 @@ NodePtr cast_to_text(const CastCall& cast, Nodes args, const Environment& enviro
     case TypeKind::kSmallInt:
     case TypeKind::kInt:
     case TypeKind::kBigInt:
+      if (cast.to->fixed) break;
       return with_storage(cast.from->kind, [&]<class T>(Storage<T>) -> NodePtr {
         if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
           return integer_to_text<T>(cast, std::move(args));
@@ -225,8 +247,9 @@ NodePtr cast_to_text(const CastCall& cast, Nodes args, const Environment& enviro
     case TypeKind::kTimestampLtz:
       return timestamp_to_text(cast, std::move(args), environment);
     default:
-      return printed_value(cast, std::move(args));
+      break;
   }
+  return printed_value(cast, std::move(args));
 }
 
 }  // namespace strand::expr

@@ -145,13 +145,20 @@ Result<NodePtr> build_distinct(const Expr& e, Nodes args, const Environment&) {
 
 Result<ExprPtr> coerced(const Function& function, Args args, bool equality) {
   const TypePtr type = comparison_type(*args[0]->type, *args[1]->type, equality);
-  if (type == nullptr || (!equality && is_nested(type->kind)) || type->kind == TypeKind::kMap) {
+  if (type == nullptr || (!equality && is_nested(type->kind))) {
     return does_not_take(function.name, args);
   }
   const bool is = function.name.starts_with("IS ");
   TypePtr result = columnar::make_type(TypeKind::kBoolean, !is && any_nullable(args));
   if (type->kind == TypeKind::kNull)
     return literal(std::monostate{}, columnar::make_type(TypeKind::kBoolean));
+  // The same value twice, NaN included, is equal to itself.
+  if (function.name == "=" && is_approximate(type->kind) && equal(*args[0], *args[1]) &&
+      !reads_clock(*args[0])) {
+    STRAND_TRY(ExprPtr missing, resolve_call("IS NULL", {args[0]}));
+    const TypePtr truth = columnar::make_type(TypeKind::kBoolean, true);
+    return call("CASE", {std::move(missing), literal(std::monostate{}, truth), literal(true, truth)}, result);
+  }
   for (ExprPtr& arg : args) arg = coerce(arg, type);
   return call(std::string(function.name), std::move(args), std::move(result));
 }
@@ -184,6 +191,27 @@ Value compare_values(Comparison op, const Scope& scope, std::span<const Value> a
   return compare_fixed(op, scope, args, type);
 }
 
+namespace {
+
+/// Entries have no order.
+bool equal_maps(const Column& a, int64_t i, const Column& b, int64_t j) {
+  const auto same = [](const Column& x, int64_t r, const Column& y, int64_t s) {
+    if (x.is_null(r) || y.is_null(s)) return x.is_null(r) && y.is_null(s);
+    return equal_rows(x, r, y, s);
+  };
+  const int64_t begin = b.offsets()[j];
+  const int64_t end = b.offsets()[j + 1];
+  if (a.offsets()[i + 1] - a.offsets()[i] != end - begin) return false;
+  for (int64_t k = a.offsets()[i]; k < a.offsets()[i + 1]; ++k) {
+    int64_t at = begin;
+    while (at < end && !same(*a.child(0), k, *b.child(0), at)) ++at;
+    if (at == end || !same(*a.child(1), k, *b.child(1), at)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool equal_rows(const Column& a, int64_t i, const Column& b, int64_t j) {
   const auto same = [](const Column& x, int64_t r, const Column& y, int64_t s) {
     if (x.is_null(r) || y.is_null(s)) return x.is_null(r) && y.is_null(s);
@@ -200,8 +228,9 @@ bool equal_rows(const Column& a, int64_t i, const Column& b, int64_t j) {
         if (!same(*a.child(field), i, *b.child(field), j)) return false;
       }
       return true;
-    case TypeKind::kArray:
-    case TypeKind::kMap: {
+    case TypeKind::kMap:
+      return equal_maps(a, i, b, j);
+    case TypeKind::kArray: {
       const int32_t size = a.offsets()[i + 1] - a.offsets()[i];
       if (size != b.offsets()[j + 1] - b.offsets()[j]) return false;
       for (size_t part = 0; part < a.parts().children.size(); ++part) {

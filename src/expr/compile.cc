@@ -1,5 +1,8 @@
 #include "expr/compile.h"
 
+#include <cstdlib>
+
+#include "columnar/print.h"
 #include "expr/bits.h"
 #include "expr/registry.h"
 
@@ -68,6 +71,13 @@ ExprPtr fold_in(const ExprPtr& e, const Environment& environment) {
   if (!node.ok()) return folded;
   const Result<Value> value = constant_value(**node);
   if (!value.ok()) return folded;
+  if (folded->function == "CAST" && e->type->kind == TypeKind::kDouble &&
+      folded->args[0]->type->kind == TypeKind::kFloat && !value->column->is_null(0)) {
+    // Flink folds constants in decimal: 1.1 stays 1.1. Columns are widened bit by bit.
+    std::string digits;
+    columnar::print_float(static_cast<float>(value->column->values<double>()[0]), digits);
+    return literal(std::strtod(digits.c_str(), nullptr), e->type);
+  }
   return literal(scalar_of(*value->column, 0), e->type);
 }
 

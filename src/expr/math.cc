@@ -63,6 +63,33 @@ Result<NodePtr> build_real2(const Expr& e, Nodes args, const Environment&) {
                    });
 }
 
+/// fdlibm's exp, which is off by one unit where the library's is not: Java's cosh and sinh show it.
+/// Source: fdlibm, e_exp.c (the rational approximation and its coefficients).
+double java_exp(double x) {
+  constexpr double kLn2High = 6.93147180369123816490e-01;
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  const double size = std::fabs(x);
+  if (size < 0.5 * std::numbers::ln2 || size > 700) return std::exp(x);
+  const int k = size < 1.5 * std::numbers::ln2
+                    ? (x < 0 ? -1 : 1)
+                    : static_cast<int>(x / std::numbers::ln2 + (x < 0 ? -0.5 : 0.5));
+  const double high = x - k * kLn2High;
+  const double low = k * kLn2Low;
+  const double r = high - low;
+  const double t = r * r;
+  const double c = r - t * (1.66666666666666019037e-01 +
+                            t * (-2.77777777770155933842e-03 +
+                                 t * (6.61375632143793436117e-05 +
+                                      t * (-1.65339022054652515390e-06 + t * 4.13813679705723846039e-08))));
+  return std::ldexp(1 - ((low - (r * c) / (2 - c)) - high), k);
+}
+
+double hyperbolic_cosine(double v) {
+  const double size = std::fabs(v);
+  if (!(size >= 0.5 * std::numbers::ln2) || size > 22) return std::cosh(v);
+  const double t = java_exp(size);
+  return 0.5 * t + 0.5 / t;
+}
 double cotangent(double v) { return 1 / std::tan(v); }
 double degrees(double v) { return v * 180 / std::numbers::pi; }
 double radians(double v) { return v / 180 * std::numbers::pi; }
@@ -157,7 +184,7 @@ constexpr Function kFunctions[] = {
     {.name = "ATAN", .params = "d", .type = kReal, .build = build_real<std::atan>},
     {.name = "ATAN2", .params = "dd", .type = kReal, .build = build_real2<std::atan2>},
     {.name = "SINH", .params = "d", .type = kReal, .build = build_real<std::sinh>},
-    {.name = "COSH", .params = "d", .type = kReal, .build = build_real<std::cosh>},
+    {.name = "COSH", .params = "d", .type = kReal, .build = build_real<hyperbolic_cosine>},
     {.name = "TANH", .params = "d", .type = kReal, .build = build_real<std::tanh>},
     {.name = "DEGREES", .params = "d", .type = kReal, .build = build_real<degrees>},
     {.name = "RADIANS", .params = "d", .type = kReal, .build = build_real<radians>},

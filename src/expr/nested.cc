@@ -125,11 +125,37 @@ Result<NodePtr> build_cardinality(const Expr& e, Nodes args, const Environment&)
 
 Result<TypePtr> cardinality_type(const Args& args) {
   const TypeKind kind = args[0]->type->kind;
-  if (kind != TypeKind::kArray && kind != TypeKind::kMap) return does_not_take("CARDINALITY", args);
+  if ((kind != TypeKind::kArray && kind != TypeKind::kMap) || args[0]->type->multiset)
+    return does_not_take("CARDINALITY", args);
   return columnar::make_type(TypeKind::kInt, any_nullable(args));
 }
 
+/// NOT_NULL(x, 'column'): x, which must not be NULL where it is written.
+class NotNullNode final : public Node {
+ public:
+  NotNullNode(TypePtr type, NodePtr value, std::string column)
+      : Node(std::move(type)), value_(std::move(value)), column_(std::move(column)) {}
+  Result<Value> eval(const Scope& scope) override {
+    STRAND_TRY(const Value value, value_->eval(scope));
+    if (scope.each([&](int64_t row) { return !value.is_null(row); })) return retyped(value, type());
+    return Status(ErrorCode::kBadValue, "column '" + column_ + "' is NOT NULL, found NULL")
+        .hint("COALESCE(…, otherwise), or SET 'table.exec.sink.not-null-enforcer' = 'DROP' to leave such rows out");
+  }
+  bool can_fail() const override { return true; }
+
+ private:
+  NodePtr value_;
+  std::string column_;
+};
+
+Result<NodePtr> build_not_null(const Expr& e, Nodes args, const Environment&) {
+  return NodePtr(std::make_unique<NotNullNode>(e.type, std::move(args[0]), *literal_text(*e.args[1])));
+}
+
+Result<TypePtr> not_null_type(const Args& args) { return columnar::with_nullable(args[0]->type, false); }
+
 constexpr Function kFunctions[] = {
+    {.name = "NOT_NULL", .params = "at", .type = not_null_type, .build = build_not_null},
     {.name = "GET_FIELD", .params = "aa", .build = build_field, .resolve = resolve_field},
     {.name = "ITEM", .params = "aa", .build = build_item, .resolve = resolve_item},
     {.name = "CARDINALITY", .params = "a", .type = cardinality_type, .build = build_cardinality},

@@ -42,20 +42,31 @@ struct Function {
 
 // One family each; registry.cc puts them together.
 std::span<const Function> arithmetic_functions();
+std::span<const Function> array_functions();
 std::span<const Function> cast_functions();
 std::span<const Function> clock_functions();
 std::span<const Function> comparison_functions();
 std::span<const Function> conditional_functions();
+std::span<const Function> constructor_functions();
+std::span<const Function> encoding_functions();
 std::span<const Function> in_functions();
+std::span<const Function> json_functions();
+std::span<const Function> json_text_functions();
 std::span<const Function> logic_functions();
+std::span<const Function> map_functions();
 std::span<const Function> math_functions();
 std::span<const Function> nested_functions();
+std::span<const Function> random_functions();
 std::span<const Function> regexp_functions();
 std::span<const Function> rounding_functions();
+std::span<const Function> similar_functions();
 std::span<const Function> text_functions();
+std::span<const Function> text_part_functions();
 std::span<const Function> text_search_functions();
+std::span<const Function> time_between_functions();
 std::span<const Function> time_field_functions();
 std::span<const Function> time_text_functions();
+std::span<const Function> window_bound_functions();
 
 const Function* find_function(std::string_view name);
 

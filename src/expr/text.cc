@@ -34,7 +34,9 @@ Result<ExprPtr> resolve_bars(const Function&, Args args) {
   Args flat;
   int length = 0;
   bool bounded = true;
+  bool fixed = true;
   for (const ExprPtr& arg : args) {
+    fixed = fixed && arg->type->fixed;
     bounded = bounded && arg->type->precision > 0;
     length += arg->type->precision;
     if (arg->kind == Expr::Kind::kCall && arg->function == "||") {
@@ -43,9 +45,10 @@ Result<ExprPtr> resolve_bars(const Function&, Args args) {
       flat.push_back(arg);
     }
   }
-  columnar::Type type = *columnar::make_type(TypeKind::kString, any_nullable(flat));
-  type.precision = bounded ? length : 0;
-  return call("||", std::move(flat), std::make_shared<const columnar::Type>(std::move(type)));
+  const bool nullable = any_nullable(flat);
+  const TypePtr type =
+      columnar::text_type(TypeKind::kString, bounded ? length : 0, bounded && fixed, nullable);
+  return call("||", std::move(flat), type);
 }
 
 /// The first argument between the others, of which NULLs are left out.
@@ -291,7 +294,13 @@ Result<NodePtr> build_reverse(const Expr& e, Nodes args, const Environment&) {
 Result<TypePtr> same_text(const Args& args) {
   return columnar::with_nullable(args[0]->type, any_nullable(args));
 }
-Result<TypePtr> same_text_nullable(const Args& args) { return columnar::with_nullable(args[0]->type, true); }
+/// At most as long as the first argument.
+Result<TypePtr> shorter_text(const Args& args) {
+  return columnar::text_type(TypeKind::kString, args[0]->type->precision, false, any_nullable(args));
+}
+Result<TypePtr> shorter_text_or_null(const Args& args) {
+  return columnar::text_type(TypeKind::kString, args[0]->type->precision, false, true);
+}
 constexpr auto kText = returns<TypeKind::kString>;
 constexpr auto kMaybe = returns_nullable<TypeKind::kString>;
 
@@ -300,7 +309,6 @@ Result<ExprPtr> resolve_as(const Function&, Args args) {
   return resolve_call(canonical, std::move(args));
 }
 constexpr const char* kSubstring = "SUBSTRING";
-constexpr const char* kTrim = "TRIM";
 
 Result<TypePtr> concat_ws_type(const Args& args) {
   return columnar::make_type(TypeKind::kString, any_nullable(args));
@@ -312,14 +320,14 @@ constexpr Function kFunctions[] = {
     {.name = "CONCAT_WS", .params = "tt[t*", .type = concat_ws_type, .build = build_concat_ws},
     {.name = "UPPER", .params = "t", .type = same_text, .build = build_case_change<true>},
     {.name = "LOWER", .params = "t", .type = same_text, .build = build_case_change<false>},
-    {.name = "SUBSTRING", .params = "ti[i", .type = same_text_nullable, .build = build_substring},
+    {.name = "SUBSTRING", .params = "ti[i", .type = shorter_text_or_null, .build = build_substring},
     {.name = "SUBSTR", .params = "ti[i", .resolve = resolve_as<kSubstring>},
-    {.name = "LEFT", .params = "ti", .type = same_text_nullable, .build = build_end<true>},
-    {.name = "RIGHT", .params = "ti", .type = same_text_nullable, .build = build_end<false>},
-    {.name = "TRIM", .params = "t[t", .type = same_text, .build = build_trim<true, true>},
-    {.name = "BTRIM", .params = "t[t", .resolve = resolve_as<kTrim>},
-    {.name = "LTRIM", .params = "t[t", .type = same_text, .build = build_trim<true, false>},
-    {.name = "RTRIM", .params = "t[t", .type = same_text, .build = build_trim<false, true>},
+    {.name = "LEFT", .params = "ti", .type = shorter_text_or_null, .build = build_end<true>},
+    {.name = "RIGHT", .params = "ti", .type = shorter_text_or_null, .build = build_end<false>},
+    {.name = "TRIM", .params = "t[t", .type = shorter_text, .build = build_trim<true, true>},
+    {.name = "BTRIM", .params = "t[t", .type = kText, .build = build_trim<true, true>},
+    {.name = "LTRIM", .params = "t[t", .type = shorter_text, .build = build_trim<true, false>},
+    {.name = "RTRIM", .params = "t[t", .type = shorter_text, .build = build_trim<false, true>},
     {.name = "SPLIT_INDEX", .params = "tti", .type = kMaybe, .build = build_split_index},
     {.name = "REPLACE", .params = "ttt", .type = kText, .build = build_replace},
     {.name = "LPAD", .params = "tit", .type = kText, .build = build_pad<true>},

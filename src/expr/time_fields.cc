@@ -276,7 +276,9 @@ Result<NodePtr> build_diff(const Expr& e, Nodes args, const Environment& environ
                                      months);
         } else {
           const int64_t millis = moments.utc_millis(to) - moments.utc_millis(from);
-          out = static_cast<int32_t>(millis / unit_millis(unit));
+          const int64_t micros = (moments.nanos(to) - moments.nanos(from)) / 1'000;
+          out = static_cast<int32_t>(unit == TimeUnit::kMicrosecond ? millis * 1'000 + micros
+                                                                    : millis / unit_millis(unit));
         }
         return true;
       });
@@ -285,7 +287,7 @@ Result<NodePtr> build_diff(const Expr& e, Nodes args, const Environment& environ
 Result<ExprPtr> resolve_diff(const Function&, Args args) {
   const std::string* name = literal_text(*args[0]);
   const auto unit = name == nullptr ? std::nullopt : time_unit(*name);
-  if (!unit || (unit_months(*unit) == 0 && unit_millis(*unit) == 0)) {
+  if (!unit || (unit_months(*unit) == 0 && unit_millis(*unit) == 0 && *unit != TimeUnit::kMicrosecond)) {
     return does_not_take("TIMESTAMPDIFF", args, "TIMESTAMPDIFF(SECOND, earlier, later)");
   }
   const TypePtr plain = columnar::timestamp_type(3, false);

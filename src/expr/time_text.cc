@@ -185,10 +185,29 @@ class ToLocal {
   Zone zone_;
 };
 
+/// Fails for every row: what is wrong shows when the job runs, as in Flink.
+class FailingNode final : public Node {
+ public:
+  FailingNode(TypePtr type, Status error) : Node(std::move(type)), error_(std::move(error)) {}
+  Result<Value> eval(const Scope& scope) override {
+    if (scope.empty()) return null_value(type());
+    return error_;
+  }
+  bool can_fail() const override { return true; }
+
+ private:
+  Status error_;
+};
+NodePtr failing_node(const TypePtr& type, Status error) {
+  return std::make_unique<FailingNode>(type, std::move(error));
+}
+
 Result<NodePtr> build_date_format(const Expr& e, Nodes args, const Environment& environment) {
   const ToLocal to_local(*args[0]->type(), environment.zone);
   if (const Value* literal = args[1]->literal(); literal != nullptr && !literal->column->is_null(0)) {
-    STRAND_TRY(DatePattern pattern, DatePattern::parse(literal->column->string(0)));
+    Result<DatePattern> parsed = DatePattern::parse(literal->column->string(0));
+    if (!parsed.ok()) return failing_node(e.type, std::move(parsed).status());
+    DatePattern pattern = *std::move(parsed);
     args.pop_back();
     return make_row_call<std::string, int64_t>(
         e.type, std::move(args),

@@ -34,9 +34,24 @@ TypePtr common_numeric(const Type& a, const Type& b) {
   return bounded_decimal(whole + scale, scale, false);
 }
 
-TypePtr text_type(TypeKind kind, int a, int b) {
-  Type type = *make_type(kind, false);
-  type.precision = a == 0 || b == 0 ? 0 : std::max(a, b);
+/// Texts of two fixed lengths share a type of that kind only if the lengths agree.
+TypePtr common_text(const Type& a, const Type& b) {
+  const int length = a.precision == 0 || b.precision == 0 ? 0 : std::max(a.precision, b.precision);
+  return columnar::text_type(a.kind, length, a.fixed && b.fixed && a.precision == b.precision, false);
+}
+
+TypePtr common_pair(const TypePtr& a, const TypePtr& b);
+
+/// Rows, arrays and maps: their parts one by one, where they are as many.
+TypePtr common_nested(const Type& a, const Type& b) {
+  if (a.children.size() != b.children.size()) return nullptr;
+  Type type = a;
+  type.nullable = false;
+  for (size_t i = 0; i < a.children.size(); ++i) {
+    const TypePtr parts[] = {a.children[i].type, b.children[i].type};
+    type.children[i].type = common_type(parts);
+    if (type.children[i].type == nullptr) return nullptr;
+  }
   return std::make_shared<const Type>(std::move(type));
 }
 
@@ -44,7 +59,7 @@ TypePtr common_pair(const TypePtr& a, const TypePtr& b) {
   const TypeKind x = a->kind;
   const TypeKind y = b->kind;
   if (columnar::is_numeric(x) && columnar::is_numeric(y)) return common_numeric(*a, *b);
-  if (x == y && is_text(x)) return text_type(x, a->precision, b->precision);
+  if (x == y && is_text(x)) return common_text(*a, *b);
   if (is_timestamp(x) && is_timestamp(y)) {
     const bool ltz = x == TypeKind::kTimestampLtz || y == TypeKind::kTimestampLtz;
     return timestamp_type(std::max(a->precision, b->precision), ltz, false);
@@ -53,6 +68,7 @@ TypePtr common_pair(const TypePtr& a, const TypePtr& b) {
   if (y == TypeKind::kDate && is_timestamp(x)) return a;
   if (x == TypeKind::kTime && y == TypeKind::kTime) return a->precision >= b->precision ? a : b;
   if (*with_nullable(a, true) == *with_nullable(b, true)) return a;
+  if (x == y && is_nested(x)) return common_nested(*a, *b);
   return nullptr;
 }
 
