@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "codec/change_json.h"
 #include "codec/csv.h"
 #include "codec/json_decoder.h"
 #include "codec/json_encoder.h"
@@ -79,8 +80,9 @@ Status check_json_schema(const columnar::Schema& schema) {
   return Status();
 }
 
-Result<std::unique_ptr<RecordDecoder>> json_decoder(columnar::SchemaPtr read, const FormatOptions& all) {
-  OptionReader options("json", all);
+Result<std::unique_ptr<RecordDecoder>> json_decoder(columnar::SchemaPtr read, const FormatOptions& all,
+                                                    std::string_view format = "json") {
+  OptionReader options(format, all);
   JsonOptions json;
   json.form = timestamp_form(options);
   json.fail_on_missing = options.flag("fail-on-missing-field");
@@ -96,8 +98,9 @@ Result<std::unique_ptr<RecordDecoder>> json_decoder(columnar::SchemaPtr read, co
 }
 
 Result<std::unique_ptr<RecordEncoder>> json_encoder(const columnar::SchemaPtr& schema,
-                                                    const FormatOptions& all) {
-  OptionReader options("json", all);
+                                                    const FormatOptions& all,
+                                                    std::string_view format = "json") {
+  OptionReader options(format, all);
   JsonEncoderOptions json;
   json.form = timestamp_form(options);
   json.plain_decimals = options.flag("encode.decimal-as-plain-number");
@@ -129,7 +132,29 @@ Result<CsvOptions> csv_options(const FormatOptions& all) {
 
 }  // namespace
 
+namespace {
+
+std::optional<ChangeFormat> change_format(std::string_view format) {
+  if (format == "debezium-json") return ChangeFormat::kDebezium;
+  if (format == "canal-json") return ChangeFormat::kCanal;
+  if (format == "maxwell-json") return ChangeFormat::kMaxwell;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool gives_changes(std::string_view format) { return change_format(format).has_value(); }
+
 std::vector<std::string> format_options(std::string_view format) {
+  if (change_format(format)) {
+    std::vector<std::string> options;
+    for (const char* name :
+         {"ignore-parse-errors", "timestamp-format.standard", "map-null-key.mode", "map-null-key.literal",
+          "encode.decimal-as-plain-number", "encode.ignore-null-fields"}) {
+      options.push_back(std::string(format) + "." + name);
+    }
+    return options;
+  }
   if (format == "json") {
     return {"json.timestamp-format.standard", "json.fail-on-missing-field",
             "json.ignore-parse-errors",       "json.map-null-key.mode",
@@ -147,9 +172,12 @@ std::vector<std::string> format_options(std::string_view format) {
 
 namespace {
 Status unknown_format(std::string_view format) {
-  const std::vector<std::string> known = {"json", "csv", "raw"};
-  auto status = Status(ErrorCode::kUnknownConnector,
-                       "expected 'format' to be json, csv or raw, found '" + std::string(format) + "'");
+  const std::vector<std::string> known = {"json",          "csv",        "raw",
+                                          "debezium-json", "canal-json", "maxwell-json"};
+  auto status =
+      Status(ErrorCode::kUnknownConnector,
+             "expected 'format' to be json, csv, raw, debezium-json, canal-json or maxwell-json, found '" +
+                 std::string(format) + "'");
   if (const auto near = nearest(format, known))
     return std::move(status).hint("did you mean '" + *near + "'?");
   return status;
@@ -184,6 +212,10 @@ Result<std::unique_ptr<RecordDecoder>> make_decoder(std::string_view format, col
     STRAND_OK(check_raw(*table, options));
     return std::unique_ptr<RecordDecoder>(std::make_unique<RawDecoder>(std::move(read)));
   }
+  if (const auto changes = change_format(format)) {
+    STRAND_TRY(auto envelope, json_decoder(envelope_schema(*changes, *read), options, format));
+    return make_change_decoder(*changes, std::move(read), std::move(envelope));
+  }
   return unknown_format(format);
 }
 
@@ -197,6 +229,10 @@ Result<std::unique_ptr<RecordEncoder>> make_encoder(std::string_view format, col
   if (format == "raw") {
     STRAND_OK(check_raw(*schema, options));
     return std::unique_ptr<RecordEncoder>(std::make_unique<RawEncoder>());
+  }
+  if (const auto changes = change_format(format)) {
+    STRAND_TRY(auto rows, json_encoder(schema, options, format));
+    return make_change_encoder(*changes, std::move(rows));
   }
   return unknown_format(format);
 }

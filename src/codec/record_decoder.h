@@ -81,6 +81,8 @@ Result<std::unique_ptr<RecordDecoder>> make_decoder(std::string_view format, col
                                                     const FormatOptions& options);
 Result<std::unique_ptr<RecordEncoder>> make_encoder(std::string_view format, columnar::SchemaPtr schema,
                                                     const FormatOptions& options);
+/// Whether records of the format are changes of rows, with the old row before each update.
+bool gives_changes(std::string_view format);
 /// The options that a format knows; empty for a format that is not known.
 std::vector<std::string> format_options(std::string_view format);
 

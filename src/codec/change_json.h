@@ -1,0 +1,21 @@
+// Changes of a database as JSON: the formats debezium-json, canal-json and maxwell-json.
+#pragma once
+
+#include <memory>
+
+#include "codec/record_decoder.h"
+
+namespace strand::codec {
+
+enum class ChangeFormat : uint8_t { kDebezium, kCanal, kMaxwell };
+
+/// Rows with their kinds: an update gives -U with the old row and +U. What says no change that is known is a
+/// bad record. `envelope` decodes records of envelope_schema().
+std::unique_ptr<RecordDecoder> make_change_decoder(ChangeFormat format, columnar::SchemaPtr read,
+                                                   std::unique_ptr<RecordDecoder> envelope);
+/// What is read of a record around the rows, each of them in the columns of `read`.
+columnar::SchemaPtr envelope_schema(ChangeFormat format, const columnar::Schema& read);
+/// Each row as a creation (+I, +U) or a deletion (-U, -D). `rows` writes single rows.
+std::unique_ptr<RecordEncoder> make_change_encoder(ChangeFormat format, std::unique_ptr<RecordEncoder> rows);
+
+}  // namespace strand::codec
