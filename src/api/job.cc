@@ -86,7 +86,7 @@ strand::Result<plan::TableSpec> table_spec(const Table& table) {
     fields.push_back({column.name, std::move(type)});
   }
   return plan::TableSpec{table.name, std::make_shared<const columnar::Schema>(std::move(fields)),
-                         table.options, table.primary_key, table.name};
+                         table.options, table.primary_key, {}, table.name};
 }
 
 strand::expr::Aggregate::Kind kind_of(Aggregate::Kind kind) {

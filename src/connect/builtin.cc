@@ -5,6 +5,7 @@
 #include "connect/print/print_sink.h"
 #include "connect/registry.h"
 #include "connect/sqlite/connector.h"
+#include "connect/values/values_source.h"
 
 namespace strand::connect {
 
@@ -15,6 +16,7 @@ void add_builtin_connectors(Registry& registry) {
   print::add_print_connector(registry, std::make_shared<StreamLineWriter>(stdout),
                              std::make_shared<StreamLineWriter>(stderr));
   sqlite::add_sqlite_connector(registry);
+  values::add_values_connector(registry);
 }
 
 }  // namespace strand::connect

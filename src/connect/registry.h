@@ -26,6 +26,8 @@ struct TableContext {
   std::map<std::string, std::string> options;
   std::vector<std::string> primary_key;
   std::string writer;                // sinks: the writer's name
+  /// Columns of `schema` that are metadata: their keys by position.
+  std::map<size_t, std::string> metadata = {};
   columnar::SchemaPtr table_schema;  // all physical columns: sinks create the table, CSV counts them
   bool closed_rows = false;          // sinks: W4 applies
   bool provisional = false;          // sinks: F4 applies
@@ -51,6 +53,8 @@ struct Connector {
   MakeSink sink;
   std::vector<std::string> source_options;
   std::vector<std::string> sink_options;
+  /// The metadata that its tables have, by key.
+  std::function<std::vector<columnar::Field>(const std::map<std::string, std::string>& options)> metadata = {};
   bool transactional = false;  // rows show when their checkpoint is complete
   bool parallel_sink = false;  // may be written by several subtasks
 };

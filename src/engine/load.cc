@@ -1,5 +1,6 @@
 #include "engine/load.h"
 
+#include "codec/record_decoder.h"
 #include "engine/job_options.h"
 #include "engine/profile.h"
 #include "runtime/tables.h"
@@ -77,6 +78,13 @@ Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::
   STRAND_OK(apply_with(arguments, input));
   const runtime::Tables tables(registry, {{}, "UTC", env});
   input.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
+  input.checks.metadata = [&tables](const plan::TableSpec& table) { return tables.metadata(table); };
+  input.checks.shows_changes = [](const plan::TableSpec& table) {
+    return codec::gives_changes(table.option("format"));
+  };
+  input.checks.rows = [](const plan::TableSpec& table) {
+    return codec::gives_changes(table.option("format")) ? sql::TableRows::kChanges : sql::TableRows::kNew;
+  };
   input.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
   Result<sql::CompiledJob> job = sql::compile(input);
   Status checked = job.ok() ? check_plan(job->plan, registry, env) : std::move(job).status();

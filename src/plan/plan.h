@@ -27,12 +27,20 @@ using expr::ExprPtr;
 struct Node;
 using NodePtr = std::shared_ptr<const Node>;
 
+/// A column that a connector or format gives beside those of the record, in the type that it gives.
+struct MetadataColumn {
+  std::string name;
+  std::string key;
+  TypePtr type;
+};
+
 /// A table as declared: the columns that the connector reads or writes, and its options.
 struct TableSpec {
   std::string name;
   SchemaPtr schema;  // physical columns
   std::map<std::string, std::string> options;
   std::vector<std::string> primary_key;
+  std::vector<MetadataColumn> metadata = {};  // counted behind the physical columns
   std::string where;  // file:line:column of its CREATE TABLE
 
   std::string option(const std::string& key, const std::string& otherwise = "") const {
@@ -66,7 +74,7 @@ struct WatermarkSpec {
 /// Reads a table. Output: `project` over the physical columns `read`.
 struct Scan {
   TableSpec table;
-  std::vector<size_t> read;      // physical columns that are needed, ascending
+  std::vector<size_t> read;      // physical and metadata columns that are needed, ascending
   std::vector<ExprPtr> project;  // over the columns of `read`
   std::optional<WatermarkSpec> watermark;
   bool changes = false;  // rows are updated and deleted, with the old row before each update

@@ -35,7 +35,16 @@ connect::TableContext Tables::context(const plan::TableSpec& table) const {
 connect::TableContext Tables::context(const plan::Scan& scan, bool want_bad) const {
   connect::TableContext out = context(scan.table);
   std::vector<columnar::Field> fields;
-  for (const size_t column : scan.read) fields.push_back((*scan.table.schema)[column]);
+  for (const size_t column : scan.read) {
+    const size_t physical = scan.table.schema->size();
+    if (column < physical) {
+      fields.push_back((*scan.table.schema)[column]);
+      continue;
+    }
+    const plan::MetadataColumn& metadata = scan.table.metadata[column - physical];
+    out.metadata[fields.size()] = metadata.key;
+    fields.push_back({metadata.name, metadata.type});
+  }
   out.schema = std::make_shared<columnar::Schema>(std::move(fields));
   out.want_bad = want_bad;
   return out;
@@ -76,6 +85,12 @@ Status Tables::check_read(const plan::TableSpec& table) const {
   const connect::TableContext told = context(table);
   STRAND_OK(outcome(connector->finder(told)));
   return outcome(connector->reader(told));
+}
+
+std::vector<columnar::Field> Tables::metadata(const plan::TableSpec& table) const {
+  const auto connector = registry_.find(table.options, /*as_sink=*/false);
+  return connector.ok() && (*connector)->metadata ? (*connector)->metadata(table.options)
+                                                  : std::vector<columnar::Field>();
 }
 
 Status Tables::check_write(const plan::SinkWrite& write) const {

@@ -30,6 +30,8 @@ class Tables {
   Result<std::unique_ptr<flow::SourceReader>> reader(const plan::Scan& scan, bool want_bad) const;
   Result<std::unique_ptr<flow::Sink>> sink(const plan::SinkWrite& write) const;
 
+  /// The metadata columns that the table may declare, by key.
+  std::vector<columnar::Field> metadata(const plan::TableSpec& table) const;
   /// Whether the three above would succeed. An error has no place yet.
   Status check_read(const plan::TableSpec& table) const;
   Status check_write(const plan::SinkWrite& write) const;

@@ -50,6 +50,7 @@ struct Expr {
     kStar,     // parts: the qualifier, if any
     kNumber,   // text
     kString,   // text
+    kBytes,    // text: the bytes
     kBoolean,  // number: 0 or 1
     kNull,
     kInterval,  // number: milliseconds or months (type says which); text: as written behind INTERVAL
@@ -88,19 +89,36 @@ struct SelectItem {
 
 struct Select {
   std::vector<Hint> hints;
+  bool distinct = false;
   std::vector<SelectItem> items;
   TableRefPtr from;  // null: no FROM
   ExprPtr where;
   std::vector<ExprPtr> group_by;
+  /// GROUPING SETS, ROLLUP or CUBE: which of `group_by` each set has; empty without them.
+  std::vector<std::vector<ExprPtr>> grouping_sets;
   ExprPtr having;
   std::vector<std::pair<std::string, OverPtr>> windows;  // WINDOW name AS (…)
   ExprPtr qualify;
   bool grouped = false;  // there is a GROUP BY clause
 };
 
+/// VALUES (…), (…): at least one row, none is empty.
+struct Values {
+  std::vector<std::vector<ExprPtr>> rows;
+};
+
+/// One name of a WITH clause.
+struct CommonTable {
+  std::string name;
+  Place place;
+  std::vector<std::string> columns;
+  QueryPtr query;
+};
+
 struct Query {
   Place place;
-  std::variant<Select, std::vector<QueryPtr>> body;  // one SELECT, or the branches of UNION ALL
+  std::variant<Select, std::vector<QueryPtr>, Values> body;  // one SELECT, the branches of UNION ALL, or rows
+  std::vector<CommonTable> with = {};
 };
 
 /// A window table function: TUMBLE(TABLE t, DESCRIPTOR(c), size [, offset]), HOP(…, slide, size [, offset]),
@@ -158,6 +176,25 @@ struct CreateTable {
   Place primary_key_place;
   std::vector<Option> options;
 };
+/// CREATE DATABASE and USE, which only the parser acts on: it gives tables their full names.
+struct Database {
+  std::string words;
+  std::string name;
+};
+/// ALTER TABLE. kRename: one name, of the table, or two, of a column.
+struct AlterTable {
+  enum class Kind : uint8_t { kAdd, kModify, kRename, kDrop, kSet, kReset };
+  Kind kind = Kind::kAdd;
+  std::string name;
+  Place name_place;
+  Place change_place;
+  bool if_exists = false;
+  CreateTable elements;                           // what is added, modified or set
+  std::vector<std::optional<std::string>> after;  // of its columns: behind this one, "" at the front
+  std::vector<std::string> names;
+  bool drop_key = false;
+  bool drop_watermark = false;
+};
 struct CreateView {
   std::string name;
   Place name_place;
@@ -187,7 +224,9 @@ struct Print {  // a bare SELECT
 
 struct Statement {
   Place place;
-  std::variant<SetStatement, ResetStatement, CreateTable, CreateView, Drop, Insert, StatementSet, Print> body;
+  std::variant<SetStatement, ResetStatement, Database, CreateTable, AlterTable, CreateView, Drop, Insert,
+               StatementSet, Print>
+      body;
 };
 
 }  // namespace strand::sql::ast

@@ -115,6 +115,11 @@ Result<ExprPtr> ExpressionBinder::bind_part(const ast::Expr& e) const {
 }
 
 Result<ExprPtr> ExpressionBinder::bind_name(const ast::Expr& e) const {
+  if (e.parts.size() > 2 && (e.parts[0] == "default_catalog" || e.parts[0] == "default_database")) {
+    ast::Expr short_name = e;  // default_catalog.default_database.t.v is t.v: there is one catalog
+    short_name.parts.erase(short_name.parts.begin());
+    return bind_name(short_name);
+  }
   size_t next = 1;
   const bool qualified = e.parts.size() > 1 && e.parts[0] == relation_.name;
   const auto is_first = [&](const Column& column) { return column.name == e.parts[0]; };

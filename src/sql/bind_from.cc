@@ -29,6 +29,7 @@ Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
   Relation bound;
   if (const auto* name = std::get_if<std::string>(&ref.source)) {
     STRAND_TRY(bound, bind_named(*name, ref.hints, ref.place));
+    bound.name = bound.name.substr(bound.name.rfind('.') + 1);  // shop.t is called t here
   } else if (const auto* query = std::get_if<ast::QueryPtr>(&ref.source)) {
     STRAND_TRY(bound, bind_query(**query));
   } else {
@@ -48,6 +49,7 @@ Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
 Result<Relation> Binder::bind_named(const std::string& name, const std::vector<ast::Hint>& hints,
                                     const Place& place) {
   if (name.find('$') != std::string::npos) return bind_system_view(name, hints, place);
+  if (const auto common = common_table(name)) return bind_view(*common, hints, place);
   if (const auto table = catalog_.table(name)) return bind_scan(table, hints, place);
   if (const auto view = catalog_.view(name)) return bind_view(*view, hints, place);
   return catalog_.unknown(name, place);
@@ -131,6 +133,13 @@ Result<expr::WindowShape> Binder::window_shape(const ast::WindowCall& call) cons
 
 Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& place) {
   STRAND_TRY(Relation bound, bind_table(*call.table));
+  for (const char* setting : {"table.exec.emit.early-fire.enabled", "table.exec.emit.late-fire.enabled"}) {
+    if (session_.get(setting) != "true") continue;
+    return error_at(ErrorCode::kBadWindow, place,
+                    std::string("a window function does not fire early or late: '") + setting +
+                        "' is for GROUP BY TUMBLE(…), HOP and SESSION")
+        .hint("RESET it, and read V$early or V$late of the window's view V");
+  }
   if (bound.window)
     return error_at(ErrorCode::kBadWindow, place, "a window cannot stand on a window")
         .hint("group the inner one first");
@@ -156,14 +165,19 @@ Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& p
     STRAND_TRY(const size_t key, binder.column(column, at));
     window.partition_by.push_back(key);
   }
-  const columnar::TypePtr bounds = columnar::timestamp_type(3, /*ltz=*/false, /*nullable=*/false);
-  const bool ltz = bound.columns[time].type->kind == columnar::TypeKind::kTimestampLtz;
-  bound.columns[time].time = TimeAttribute::kNone;  // window_time takes its place
-  bound.columns.push_back({"window_start", bounds});
-  bound.columns.push_back({"window_end", bounds});
-  bound.columns.push_back({"window_time", columnar::timestamp_type(3, ltz, false), TimeAttribute::kRowtime});
-  bound.window = window;
+  add_window(bound, std::move(window), {"window_start", "window_end", "window_time"});
   return bound;
+}
+
+void Binder::add_window(Relation& bound, PendingWindow window, const std::array<const char*, 3>& names) {
+  const columnar::TypePtr bounds = columnar::timestamp_type(3, /*ltz=*/false, /*nullable=*/false);
+  Column& time = bound.columns[window.time_column];
+  const bool ltz = time.type->kind == columnar::TypeKind::kTimestampLtz;
+  time.time = TimeAttribute::kNone;  // the window's time takes its place
+  bound.columns.push_back({names[0], bounds});
+  bound.columns.push_back({names[1], bounds});
+  bound.columns.push_back({names[2], columnar::timestamp_type(3, ltz, false), TimeAttribute::kRowtime});
+  bound.window = std::move(window);
 }
 
 }  // namespace strand::sql

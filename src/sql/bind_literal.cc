@@ -49,6 +49,16 @@ Result<ExprPtr> number(const std::string& written) {
   return expr::literal(value, columnar::make_type(small ? TypeKind::kInt : TypeKind::kBigInt, false));
 }
 
+/// CHAR of as many UTF-16 units as it has, which is how Flink counts them here. No CHAR has the length 0.
+ExprPtr text(const std::string& value) {
+  int characters = 0;
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    characters += byte >= 0xF0 ? 2 : (byte & 0xC0) != 0x80 ? 1 : 0;
+  }
+  return expr::literal(value, columnar::text_type(TypeKind::kString, characters, characters > 0, false));
+}
+
 struct Fraction {
   int64_t value = 0;
   int digits = 0;
@@ -110,8 +120,10 @@ Result<ExprPtr> time(const std::string& text) {
 
 Result<ExprPtr> timestamp(const std::string& text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
-  const bool parsed = std::sscanf(text.c_str(), "%4d-%2d-%2d %2d:%2d:%2d%n", &year, &month, &day, &hour,
-                                  &minute, &second, &used) == 6;
+  const int fields = std::sscanf(text.c_str(), "%4d-%2d-%2d%n %2d:%2d:%2d%n", &year, &month, &day, &used,
+                                 &hour, &minute, &second, &used);
+  const bool parsed =
+      fields == 6 || (fields == 3 && static_cast<size_t>(used) == text.size());  // a date: midnight
   const auto days = days_of(year, month, day);
   const auto fraction = fraction_of(std::string_view(text).substr(static_cast<size_t>(parsed ? used : 0)));
   if (!parsed || !days || !fraction || hour > 23 || minute > 59 || second > 59) {
@@ -131,7 +143,10 @@ Result<ExprPtr> bind_literal(const ast::Expr& e) {
     case ast::Expr::Kind::kNumber:
       return number(e.text);
     case ast::Expr::Kind::kString:
-      return expr::literal(e.text, columnar::make_type(TypeKind::kString, false));
+      return text(e.text);
+    case ast::Expr::Kind::kBytes:
+      return expr::literal(
+          e.text, columnar::text_type(TypeKind::kBytes, static_cast<int>(e.text.size()), true, false));
     case ast::Expr::Kind::kBoolean:
       return expr::literal(e.number == 1, columnar::make_type(TypeKind::kBoolean, false));
     case ast::Expr::Kind::kInterval:

@@ -91,6 +91,11 @@ Relation Binder::with_hidden(const Relation& input, const std::vector<ExprPtr>& 
 }
 
 Result<Relation> Binder::bind_query(const ast::Query& query) {
+  return query.with.empty() ? bind_body(query) : bind_with(query);
+}
+
+Result<Relation> Binder::bind_body(const ast::Query& query) {
+  if (const auto* values = std::get_if<ast::Values>(&query.body)) return bind_values(*values, query.place);
   if (const auto* select = std::get_if<ast::Select>(&query.body)) return bind_select(*select, query.place);
   return bind_union(std::get<std::vector<ast::QueryPtr>>(query.body), query.place);
 }
@@ -130,14 +135,17 @@ Result<Relation> Binder::filter(const Relation& input, const std::vector<ast::Ex
   return result;
 }
 
-Result<Relation> Binder::bind_select(const ast::Select& select, const Place& place) {
-  if (!select.from) {
-    return error_at(ErrorCode::kUnsupportedSql, place, "SELECT without FROM is not supported")
-        .hint("read a table");
+Result<Relation> Binder::bind_select(const ast::Select& written, const Place& place) {
+  STRAND_TRY(SelectHints hints, select_hints(written.hints));
+  Relation input;
+  if (written.from) {
+    STRAND_TRY(input, bind_table(*written.from));
+  } else {
+    input = bind_rows(1, place);
   }
-  STRAND_TRY(SelectHints hints, select_hints(select.hints));
-  STRAND_TRY(Relation input, bind_table(*select.from));
-  STRAND_TRY(input, bind_where(std::move(input), select, hints));
+  STRAND_TRY(input, bind_where(std::move(input), written, hints));
+  STRAND_TRY(ast::Select select, with_group_window(input, written));
+  STRAND_TRY(select, with_grouping_sets(input, select, place));
   if (input.rank) {
     return error_at(ErrorCode::kUnsupportedSql, input.rank->place,
                     "ROW_NUMBER() is supported with a condition that bounds it")
@@ -147,10 +155,8 @@ Result<Relation> Binder::bind_select(const ast::Select& select, const Place& pla
   const auto aggregates = [](const ast::SelectItem& item) { return has_aggregate(*item.expr); };
   const bool grouped =
       select.grouped || select.having || std::any_of(select.items.begin(), select.items.end(), aggregates);
-  if (!grouped && input.window) {
-    return error_at(ErrorCode::kBadWindow, input.window->place,
-                    "a window needs GROUP BY window_start, window_end")
-        .hint("windows without aggregation are not supported yet");
+  if (input.window && !(grouped && groups_by_window(input, select))) {
+    STRAND_TRY(input, expand_window(input));
   }
   if (grouped && select.qualify) {
     return error_at(ErrorCode::kUnsupportedSql, select.qualify->place,
@@ -164,6 +170,7 @@ Result<Relation> Binder::bind_select(const ast::Select& select, const Place& pla
     STRAND_TRY(input, bind_qualify(std::move(input), select, hints));
     STRAND_TRY(result, bind_items(input, select, hints, place));
   }
+  if (select.distinct) result = distinct(result, place);
   if (hints.retention && !hints.retention->used) {
     return error_at(ErrorCode::kBadHint, hints.retention->place,
                     "STATE_RETENTION has nothing to act on in this SELECT")

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sql/binder.h"
 #include "sql/coerce.h"
 
@@ -60,14 +62,11 @@ Result<Relation> Binder::bind_scan(const std::shared_ptr<Table>& table, const st
   STRAND_TRY(const auto options, options_of(hints, "a table"));
   const std::string key = scan_key(table->spec.name + "@" + table->spec.where, options);
   if (const auto known = scans_.find(key); known != scans_.end()) return known->second;
-  if (table->metadata) {
-    return error_at(ErrorCode::kUnsupportedSql, *table->metadata, "METADATA columns are not supported yet")
-        .hint("leave the column out");
-  }
   Table hinted = *table;
   for (const auto& [name, value] : options) {
     STRAND_OK(located(apply_options(hinted, {{name, value}}), hints[0].place));
   }
+  STRAND_OK(find_metadata(hinted));
   Status checked = checks_.read(hinted.spec);
   STRAND_OK(options.empty() ? at_option(std::move(checked), hinted) : located(std::move(checked), place));
   const Nodes::Owner owner(nodes_, table->spec.name);
@@ -76,11 +75,36 @@ Result<Relation> Binder::bind_scan(const std::shared_ptr<Table>& table, const st
   return scan;
 }
 
+/// Gives the metadata columns the types that the connector has for their keys.
+Status Binder::find_metadata(Table& table) const {
+  if (table.spec.metadata.empty()) return Status();
+  const std::vector<columnar::Field> known = checks_.metadata(table.spec);
+  std::vector<std::string> keys;
+  for (const columnar::Field& field : known) keys.push_back(field.name);
+  for (const TableColumn& column : table.columns) {
+    if (!column.metadata) continue;
+    plan::MetadataColumn& metadata = table.spec.metadata[*column.metadata];
+    const auto found = std::find(keys.begin(), keys.end(), metadata.key);
+    if (found != keys.end()) {
+      metadata.type = known[static_cast<size_t>(found - keys.begin())].type;
+      continue;
+    }
+    std::string list;
+    for (const std::string& key : keys) list += (list.empty() ? "" : ", ") + key;
+    return error_at(ErrorCode::kUnknownColumn, column.place,
+                    "table '" + table.spec.name + "' has no metadata '" + metadata.key + "'")
+        .hint(list.empty() ? "its connector gives none: leave the column out" : "there is " + list);
+  }
+  return Status();
+}
+
 Result<std::vector<ExprPtr>> Binder::scan_expressions(const Table& table) {
   Relation physical;
   physical.name = table.spec.name;
   for (const columnar::Field& field : table.spec.schema->fields())
     physical.columns.push_back({field.name, field.type});
+  for (const plan::MetadataColumn& metadata : table.spec.metadata)
+    physical.columns.push_back({metadata.name, metadata.type});
   std::map<std::string, ExprPtr> computed;  // computed columns may use those above them
   ExpressionBinder binder(physical, zone());
   binder.replace([&](const ast::Expr& e) -> Result<ExprPtr> {
@@ -90,6 +114,15 @@ Result<std::vector<ExprPtr>> Binder::scan_expressions(const Table& table) {
   });
   std::vector<ExprPtr> expressions;
   for (const TableColumn& column : table.columns) {
+    if (column.metadata) {
+      const plan::MetadataColumn& metadata = table.spec.metadata[*column.metadata];
+      Result<ExprPtr> value = expr::resolve_cast(
+          expr::column(table.spec.schema->size() + *column.metadata, metadata.type), column.type);
+      if (!value.ok()) return located(std::move(value).status(), column.place);
+      computed[column.name] = *value;
+      expressions.push_back(*std::move(value));
+      continue;
+    }
     if (!column.computed) {
       expressions.push_back(expr::column(column.physical, column.type));
       continue;
@@ -104,7 +137,7 @@ Result<std::vector<ExprPtr>> Binder::scan_expressions(const Table& table) {
 Result<Relation> Binder::make_scan(const Table& table) {
   STRAND_TRY(const std::vector<ExprPtr> expressions, scan_expressions(table));
   plan::Scan scan{.table = table.spec, .read = {}, .project = expressions, .watermark = {}};
-  for (size_t i = 0; i < table.spec.schema->size(); ++i) scan.read.push_back(i);
+  for (size_t i = 0; i < table.spec.schema->size() + table.spec.metadata.size(); ++i) scan.read.push_back(i);
   Relation bound;
   bound.name = table.spec.name;
   std::vector<columnar::Field> fields;

@@ -1,6 +1,7 @@
 // Queries to plan nodes.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,7 @@ class Binder {
   Status check_view(const std::string& name);
   Nodes& nodes() { return nodes_; }
   std::string zone() const { return session_.get("table.local-time-zone"); }
+  std::string setting(const std::string& key) const { return session_.get(key); }
   const TableChecks& checks() const { return checks_; }
 
   /// A projection of `input`; no node is made where it would change nothing.
@@ -48,11 +50,16 @@ class Binder {
                               const Place& place);
   Result<Relation> bind_view(View& view, const std::vector<ast::Hint>& hints, const Place& place);
   Result<Relation> bind_window(const ast::WindowCall& call, const Place& place);
+  static void add_window(Relation& bound, PendingWindow window, const std::array<const char*, 3>& names);
+  // GROUP BY TUMBLE(…) (group_window.cc).
+  Result<PendingWindow> group_window(const Relation& input, const ast::Expr& window) const;
+  Result<ast::Select> with_group_window(Relation& input, const ast::Select& select) const;
   Result<expr::WindowShape> window_shape(const ast::WindowCall& call) const;
   Result<Duration> interval_of(const ast::Expr& e, const std::string& what) const;
   Result<Relation> bind_scan(const std::shared_ptr<Table>& table, const std::vector<ast::Hint>& hints,
                              const Place& place);
   Result<Relation> make_scan(const Table& table);
+  Status find_metadata(Table& table) const;
   Result<std::vector<ExprPtr>> scan_expressions(const Table& table);
   Result<plan::WatermarkSpec> scan_watermark(const Table& table, const Relation& scan);
 
@@ -66,8 +73,26 @@ class Binder {
   Result<Duration> early_delay(const std::vector<ast::Hint>& hints) const;
   Result<Relation> base_view(const std::string& view, const std::string& suffix, const Place& place);
 
+  // GROUPING SETS (grouping_sets.cc).
+  Result<Relation> rows_of_set(const Relation& input, const std::vector<ExprPtr>& keys,
+                               const std::vector<bool>& in_set, const Place& place);
+  Result<ast::Select> with_grouping_sets(Relation& input, const ast::Select& select, const Place& place);
+  // Windows without aggregation (expand_window.cc).
+  Result<Relation> expand_window(const Relation& input);
+  bool groups_by_window(const Relation& input, const ast::Select& select) const;
+
+  // Rows of the query itself, WITH and DISTINCT (bind_values.cc).
+  Relation bind_rows(size_t rows, const Place& place);
+  Result<ExprPtr> values_column(const ast::Values& values, std::vector<ExprPtr> cells, const ExprPtr& row,
+                                const Place& place) const;
+  Result<Relation> bind_values(const ast::Values& values, const Place& place);
+  Relation distinct(const Relation& input, const Place& place);
+  Result<Relation> bind_with(const ast::Query& query);
+  std::shared_ptr<View> common_table(const std::string& name) const;
+
   // SELECT (bind_query.cc, bind_rank.cc, bind_top_n.cc, bind_over.cc, bind_aggregate.cc).
-  Result<Relation> bind_select(const ast::Select& select, const Place& place);
+  Result<Relation> bind_body(const ast::Query& query);
+  Result<Relation> bind_select(const ast::Select& written, const Place& place);
   Result<Relation> bind_union(const std::vector<ast::QueryPtr>& branches, const Place& place);
   Result<Relation> bind_where(Relation input, const ast::Select& select, SelectHints& hints);
   Result<Relation> bind_qualify(Relation input, const ast::Select& select, SelectHints& hints);
@@ -103,6 +128,7 @@ class Binder {
   const TableChecks& checks_;
   Nodes nodes_;
   std::map<std::string, Relation> scans_;
+  std::vector<std::map<std::string, std::shared_ptr<View>>> common_tables_;  // of the WITH clauses around
   int depth_ = 0;
 };
 

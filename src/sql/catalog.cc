@@ -24,7 +24,17 @@ Status add_columns(Table& table, const ast::CreateTable& statement) {
       }
     }
     if (column.kind == ast::ColumnDefinition::Kind::kMetadata) {
-      table.metadata = column.place;
+      for (const plan::MetadataColumn& other : table.spec.metadata) {
+        if (other.key != column.metadata_key) continue;
+        return error_at(ErrorCode::kDuplicateName, column.place,
+                        "columns '" + other.name + "' and '" + column.name + "' are both the metadata '" +
+                            other.key + "'")
+            .hint("make one of them a computed column: " + column.name + " AS " + other.name);
+      }
+      TableColumn added{column.name, column.type, 0, nullptr, column.place};
+      added.metadata = table.spec.metadata.size();
+      table.spec.metadata.push_back({column.name, column.metadata_key, column.type});
+      table.columns.push_back(std::move(added));
       continue;
     }
     TableColumn added{column.name, column.type, fields.size(), column.computed, column.place};
@@ -162,6 +172,7 @@ Status Catalog::add_table(const ast::CreateTable& statement, const std::vector<T
     table->watermark_place = {texts_.back().get(), 0};
   }
   ++declared_[statement.name];
+  statements_[statement.name] = statement;
   tables_[statement.name] = std::move(table);
   return Status();
 }
@@ -191,6 +202,7 @@ Status Catalog::drop(const ast::Drop& statement) {
         .hint(std::string("write DROP ") + (is_view ? "VIEW" : "TABLE"));
   }
   tables_.erase(statement.name);
+  statements_.erase(statement.name);
   views_.erase(statement.name);
   return Status();
 }

@@ -19,8 +19,9 @@ struct TableColumn {
   std::string name;
   columnar::TypePtr type;           // physical
   size_t physical = 0;              // its index in TableSpec::schema
-  ast::ExprPtr computed = nullptr;  // else it is physical
+  ast::ExprPtr computed = nullptr;  // else it is physical, or metadata
   Place place;
+  std::optional<size_t> metadata = {};  // its index in TableSpec::metadata
 };
 
 struct Table {
@@ -29,7 +30,6 @@ struct Table {
   std::optional<size_t> time_column;  // WATERMARK FOR: index in `columns`
   ast::ExprPtr watermark;
   std::optional<Duration> idle_timeout;
-  std::optional<Place> metadata;                      // where a METADATA column stands
   std::map<std::string, Place> option_places;         // in the WITH clause
   std::map<std::string, std::string> option_origins;  // of those given outside the file
   Place place;
@@ -49,6 +49,7 @@ struct View {
 class Catalog {
  public:
   Status add_table(const ast::CreateTable& statement, const std::vector<TableOverride>& overrides);
+  Status alter(const ast::AlterTable& change, const std::vector<TableOverride>& overrides);
   Status add_view(const ast::CreateView& statement);
   Status drop(const ast::Drop& statement);
 
@@ -66,6 +67,7 @@ class Catalog {
 
   std::map<std::string, std::shared_ptr<Table>> tables_;
   std::map<std::string, std::shared_ptr<View>> views_;
+  std::map<std::string, ast::CreateTable> statements_;  // of the tables, as ALTER has left them
   std::map<std::string, int> declared_;
   std::vector<std::unique_ptr<SourceText>> texts_;  // watermarks of profiles
 };

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "expr/compile.h"
+#include "expr/types.h"
 
 namespace strand::sql {
 
@@ -37,22 +38,6 @@ int numeric_rank(TypeKind kind) {
 
 bool is_timestamp(TypeKind kind) { return kind == TypeKind::kTimestamp || kind == TypeKind::kTimestampLtz; }
 
-Type as_decimal(const Type& type) {
-  if (type.kind == TypeKind::kDecimal) return type;
-  const int digits = type.kind == TypeKind::kTinyInt    ? 3
-                     : type.kind == TypeKind::kSmallInt ? 5
-                     : type.kind == TypeKind::kInt      ? 10
-                                                        : 19;
-  return Type{.kind = TypeKind::kDecimal, .nullable = type.nullable, .precision = digits};
-}
-
-TypePtr common_decimal(const Type& a, const Type& b, bool nullable) {
-  const int scale = std::max(a.scale, b.scale);
-  const int whole = std::max(a.precision - a.scale, b.precision - b.scale);
-  const int precision = std::min(38, whole + scale);
-  return columnar::decimal_type(precision, std::min(scale, std::max(0, precision - whole)), nullable);
-}
-
 std::string lower(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
@@ -60,11 +45,27 @@ std::string lower(std::string text) {
 
 }  // namespace
 
+namespace {
+
+/// Every text of type `a` is one of type `b`.
+bool text_fits(const Type& a, const Type& b) {
+  if (b.precision == 0) return true;
+  if (b.fixed) return a.fixed && a.precision == b.precision;
+  return a.precision > 0 && a.precision <= b.precision;
+}
+
+bool is_text(TypeKind kind) { return kind == TypeKind::kString || kind == TypeKind::kBytes; }
+
+}  // namespace
+
 bool same_values(const Type& a, const Type& b) {
   if (a.kind != b.kind || a.children.size() != b.children.size()) return false;
+  if (is_text(a.kind) && !text_fits(a, b)) return false;
   const bool exact = a.kind == TypeKind::kDecimal || is_timestamp(a.kind);
   if (exact && (a.precision != b.precision || a.scale != b.scale)) return false;
   for (size_t i = 0; i < a.children.size(); ++i) {
+    const bool named = a.kind == TypeKind::kRow;
+    if (named && a.children[i].name != b.children[i].name) return false;
     if (!same_values(*a.children[i].type, *b.children[i].type)) return false;
   }
   return true;
@@ -72,7 +73,14 @@ bool same_values(const Type& a, const Type& b) {
 
 bool can_assign(const Type& from, const Type& to) {
   if (from.kind == TypeKind::kNull || same_values(from, to)) return true;
-  if (!from.children.empty() || !to.children.empty()) return false;
+  if (!from.children.empty() || !to.children.empty()) {
+    if (from.kind != to.kind || from.children.size() != to.children.size()) return false;
+    for (size_t i = 0; i < from.children.size(); ++i) {
+      if (!can_assign(*from.children[i].type, *to.children[i].type)) return false;
+    }
+    return true;
+  }
+  if (is_text(from.kind) && from.kind == to.kind) return !to.fixed || from.fixed;
   if (from.kind == to.kind) return true;  // another precision
   if (numeric_rank(from.kind) > 0 && numeric_rank(to.kind) > 0)
     return numeric_rank(from.kind) < numeric_rank(to.kind);
@@ -81,21 +89,8 @@ bool can_assign(const Type& from, const Type& to) {
 }
 
 TypePtr common_type(const TypePtr& a, const TypePtr& b) {
-  const bool nullable = a->nullable || b->nullable;
-  if (a->kind == TypeKind::kNull) return columnar::with_nullable(b, true);
-  if (b->kind == TypeKind::kNull) return columnar::with_nullable(a, true);
-  if (same_values(*a, *b)) return columnar::with_nullable(a, nullable);
-  if (!a->children.empty() || !b->children.empty()) return nullptr;
-  if (numeric_rank(a->kind) > 0 && numeric_rank(b->kind) > 0) {
-    const TypePtr& wider = numeric_rank(a->kind) >= numeric_rank(b->kind) ? a : b;
-    if (wider->kind == TypeKind::kDecimal) return common_decimal(as_decimal(*a), as_decimal(*b), nullable);
-    return columnar::with_nullable(wider, nullable);
-  }
-  if (is_timestamp(a->kind) && is_timestamp(b->kind)) {
-    const bool ltz = a->kind == TypeKind::kTimestampLtz || b->kind == TypeKind::kTimestampLtz;
-    return columnar::timestamp_type(std::max(a->precision, b->precision), ltz, nullable);
-  }
-  return nullptr;
+  const TypePtr types[] = {a, b};
+  return expr::common_type(types);
 }
 
 Result<expr::ExprPtr> coerce(expr::ExprPtr value, const TypePtr& type) {

@@ -52,6 +52,8 @@ class Script {
     return Status();
   }
   Status act(const ast::CreateTable& table, const Place&) { return catalog_.add_table(table, input_.tables); }
+  Status act(const ast::Database&, const Place&) { return Status(); }
+  Status act(const ast::AlterTable& change, const Place&) { return catalog_.alter(change, input_.tables); }
   Status act(const ast::CreateView& view, const Place&) {
     STRAND_OK(catalog_.add_view(view));
     return binder_.check_view(view.name);  // its mistakes show here, not where it is first read

@@ -37,6 +37,12 @@ struct TableChecks {
   std::function<TableRows(const plan::TableSpec&)> rows = [](const plan::TableSpec&) {
     return TableRows::kNew;
   };
+  /// Whether a table shows each change as it is, beside those that print and blackhole make.
+  std::function<bool(const plan::TableSpec&)> shows_changes = [](const plan::TableSpec&) { return false; };
+  /// The metadata columns that a table may declare, by key, in the types that they have.
+  std::function<std::vector<columnar::Field>(const plan::TableSpec&)> metadata = [](const plan::TableSpec&) {
+    return std::vector<columnar::Field>();
+  };
 };
 
 struct SqlInput {

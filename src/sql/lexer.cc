@@ -65,11 +65,108 @@ class Lexer {
 
   Status next() {
     const char c = peek();
+    if (peek(1) == '\'' && std::string_view("xXeEnN").find(c) != std::string_view::npos) return prefixed(c);
+    if ((c == 'U' || c == 'u') && peek(1) == '&' && peek(2) == '\'') return unicode();
     if (begins_word(c)) return word();
     if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return number();
     if (c == '\'') return quoted('\'', Token::Kind::kString, "this text does not end");
     if (c == '`') return quoted('`', Token::Kind::kQuoted, "this name does not end");
     return symbol();
+  }
+
+  /// x'0aff', E'a\n', N'text'.
+  Status prefixed(char prefix) {
+    const size_t begin = at_++;
+    STRAND_OK(quoted('\'', Token::Kind::kString, "this text does not end"));
+    Token& token = tokens_.back();
+    token.offset = begin;
+    if (prefix == 'e' || prefix == 'E') token.text = unescaped(token.text);
+    if (prefix != 'x' && prefix != 'X') return Status();
+    token.kind = Token::Kind::kBytes;
+    std::string bytes;
+    for (size_t i = 0; i < token.text.size(); i += 2) {
+      const int high = hex_digit(token.text[i]);
+      const int low = i + 1 < token.text.size() ? hex_digit(token.text[i + 1]) : -1;
+      if (high < 0 || low < 0)
+        return error(begin, "x'…' holds pairs of hexadecimal digits", "such as x'0aff'");
+      bytes.push_back(static_cast<char>(high << 4 | low));
+    }
+    token.text = std::move(bytes);
+    return Status();
+  }
+
+  static int hex_digit(char c) {
+    if (is_digit(c)) return c - '0';
+    const char lower = static_cast<char>(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+  }
+
+  static void append_utf8(uint32_t c, std::string& out) {
+    if (c < 0x80) {
+      out.push_back(static_cast<char>(c));
+    } else if (c < 0x800) {
+      out += {static_cast<char>(0xC0 | c >> 6), static_cast<char>(0x80 | (c & 63))};
+    } else {
+      out += {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
+              static_cast<char>(0x80 | (c & 63))};
+    }
+  }
+
+  /// The four hexadecimal digits at text[at]; negative if they are none.
+  static int code_unit(std::string_view text, size_t at) {
+    int value = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      const int digit = at + i < text.size() ? hex_digit(text[at + i]) : -1;
+      if (digit < 0) return -1;
+      value = value * 16 + digit;
+    }
+    return value;
+  }
+
+  static std::string unescaped(std::string_view text) {
+    static constexpr std::string_view kNames = "bfnrt";
+    static constexpr std::string_view kMeanings = "\b\f\n\r\t";
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '\\' || i + 1 == text.size()) {
+        out.push_back(text[i]);
+        continue;
+      }
+      const char c = text[++i];
+      const size_t known = kNames.find(c);
+      const int unit = c == 'u' ? code_unit(text, i + 1) : -1;
+      if (unit >= 0) {
+        append_utf8(static_cast<uint32_t>(unit), out);
+        i += 4;
+      } else {
+        out.push_back(known == std::string_view::npos ? c : kMeanings[known]);
+      }
+    }
+    return out;
+  }
+
+  /// U&'\00e9': characters by number.
+  Status unicode() {
+    const size_t begin = at_;
+    at_ += 2;
+    STRAND_OK(quoted('\'', Token::Kind::kString, "this text does not end"));
+    std::string out;
+    const std::string text = tokens_.back().text;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '\\') {
+        out.push_back(text[i]);
+      } else if (i + 1 < text.size() && text[i + 1] == '\\') {
+        out.push_back(text[++i]);
+      } else if (const int unit = code_unit(text, i + 1); unit >= 0) {
+        append_utf8(static_cast<uint32_t>(unit), out);
+        i += 4;
+      } else {
+        return error(begin, "behind '\\' in U&'…' stand four hexadecimal digits", "such as U&'\\00e9'");
+      }
+    }
+    tokens_.back().text = std::move(out);
+    tokens_.back().offset = begin;
+    return Status();
   }
 
   Status word() {

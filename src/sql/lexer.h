@@ -13,7 +13,8 @@ struct Token {
   enum class Kind : uint8_t {
     kWord,    // an identifier or keyword without quotes
     kQuoted,  // `identifier`
-    kString,  // 'text', quotes removed
+    kString,  // 'text', quotes removed; also N'…', E'…' and U&'…'
+    kBytes,   // x'0aff': the bytes
     kNumber,
     kSymbol,  // operators and punctuation, also the hint brackets /*+ and */
     kEnd,

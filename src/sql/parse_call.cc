@@ -56,7 +56,7 @@ Result<ast::ExprPtr> Parser::time_unit() {
   static constexpr std::array kTimeUnits = {"MILLENNIUM",  "CENTURY",    "DECADE", "YEAR",   "QUARTER",
                                             "MONTH",       "WEEK",       "DAY",    "DOW",    "ISODOW",
                                             "DOY",         "HOUR",       "MINUTE", "SECOND", "MILLISECOND",
-                                            "MICROSECOND", "NANOSECOND", "EPOCH"};
+                                            "MICROSECOND", "NANOSECOND", "EPOCH",  "ISOYEAR"};
   const Place place = here();
   for (const char* unit : kTimeUnits) {
     if (take_word(unit)) return make_string(unit, place);
@@ -101,6 +101,22 @@ Result<ast::ExprPtr> Parser::special_call(const std::string& function, const Pla
     STRAND_OK(expect_symbol(")", "behind " + function));
     return make_call(function == "CEILING" ? "CEIL" : function, std::move(args), place);
   }
+  if (function == "OVERLAY") {
+    STRAND_TRY(ast::ExprPtr text, expression());
+    std::vector<ast::ExprPtr> args = {std::move(text)};
+    for (const char* word : {"PLACING", "FROM", "FOR"}) {
+      if (args.size() < 3) {
+        if (!take_symbol(",")) STRAND_OK(expect_word(word));
+      } else if (!take_word(word) && !take_symbol(",")) {
+        break;
+      }
+      STRAND_TRY(ast::ExprPtr next, expression());
+      args.push_back(std::move(next));
+    }
+    STRAND_OK(expect_symbol(")", "behind OVERLAY"));
+    return make_call(function, std::move(args), place);
+  }
+  if (function.starts_with("JSON_")) return json_call(function, place, found);
   if (function == "SUBSTRING") {
     STRAND_TRY(std::vector<ast::ExprPtr> args, expression_list());
     if (args.size() == 1 && take_word("FROM")) {

@@ -66,18 +66,30 @@ Result<ast::ExprPtr> Parser::predicate() {
   for (int links = 1;; ++links) {
     STRAND_OK(check_chain(links));
     const Place place = here();
-    static constexpr std::array kComparisons = {"=", "<>", "!=", "<=", ">=", "<", ">"};
+    static constexpr std::array kComparisons = {"=", "<>", "<=", ">=", "<", ">"};
+    if (is_symbol("!=")) {
+      return error_at(ErrorCode::kSyntax, place, "!= is no operator of Flink SQL").hint("write <>");
+    }
     bool compared = false;
     for (const char* symbol : kComparisons) {
       if (!take_symbol(symbol)) continue;
       STRAND_TRY(ast::ExprPtr right, additive());
-      left = make_call(std::string_view(symbol) == "!=" ? "<>" : symbol, {left, std::move(right)}, place);
+      left = make_call(symbol, {left, std::move(right)}, place);
       compared = true;
       break;
     }
     if (compared) continue;
     if (is_word("IS")) {
       STRAND_TRY(left, is_predicate(left));
+      continue;
+    }
+    if (left->kind == ast::Expr::Kind::kCall && left->text == "ROW" && take_word("OVERLAPS")) {
+      STRAND_TRY(ast::ExprPtr right, additive());
+      std::vector<ast::ExprPtr> ends = left->args;
+      ends.insert(ends.end(), right->args.begin(), right->args.end());
+      if (ends.size() != 4)
+        return error_at(ErrorCode::kSyntax, place, "OVERLAPS stands between (from, to) and (from, to)");
+      left = make_call("OVERLAPS", std::move(ends), place);
       continue;
     }
     bool found = false;
@@ -98,7 +110,14 @@ Result<ast::ExprPtr> Parser::is_predicate(ast::ExprPtr left) {
     STRAND_TRY(ast::ExprPtr right, additive());
     return make_call(prefix + "DISTINCT FROM", {std::move(left), std::move(right)}, place);
   }
-  return expected("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM");
+  if (take_word("JSON")) {
+    std::string kind = "VALUE";
+    for (const char* word : {"VALUE", "SCALAR", "ARRAY", "OBJECT"}) {
+      if (take_word(word)) kind = word;
+    }
+    return make_call(prefix + "JSON", {std::move(left), make_string(kind, place)}, place);
+  }
+  return expected("NULL, TRUE, FALSE, UNKNOWN, JSON or DISTINCT FROM");
 }
 
 /// [NOT] BETWEEN, IN, LIKE. Gives `left` back, and `found` stays false, where none of them follows.
@@ -113,14 +132,16 @@ Result<ast::ExprPtr> Parser::range_predicate(ast::ExprPtr left, const Place& pla
   const std::string word = take().upper;
   ast::ExprPtr result;
   if (word == "BETWEEN") {
-    if (!take_word("ASYMMETRIC") && is_word("SYMMETRIC")) {
-      return unsupported(here(), "BETWEEN SYMMETRIC is not supported", "write the smaller bound first");
-    }
+    const bool symmetric = !take_word("ASYMMETRIC") && take_word("SYMMETRIC");
     STRAND_TRY(ast::ExprPtr low, additive());
     STRAND_OK(expect_word("AND"));
     STRAND_TRY(ast::ExprPtr high, additive());
-    result =
-        make_call("AND", {make_call(">=", {left, low}, place), make_call("<=", {left, high}, place)}, place);
+    const auto within = [&](const ast::ExprPtr& from, const ast::ExprPtr& to) {
+      return make_call("AND", {make_call(">=", {left, from}, place), make_call("<=", {left, to}, place)},
+                       place);
+    };
+    result = within(low, high);
+    if (symmetric) result = make_call("OR", {std::move(result), within(high, low)}, place);
   } else if (word == "IN") {
     STRAND_OK(expect_symbol("(", "behind IN"));
     if (is_word("SELECT")) return unsupported(here(), "IN (SELECT …) is not supported", "list the values");
@@ -128,16 +149,15 @@ Result<ast::ExprPtr> Parser::range_predicate(ast::ExprPtr left, const Place& pla
     STRAND_OK(expect_symbol(")", "or ',' behind a value"));
     values.insert(values.begin(), left);
     result = make_call("IN", std::move(values), place);
-  } else if (word == "LIKE") {
+  } else {
+    if (word == "SIMILAR") STRAND_OK(expect_word("TO"));
     STRAND_TRY(ast::ExprPtr pattern, additive());
     std::vector<ast::ExprPtr> args = {left, std::move(pattern)};
     if (take_word("ESCAPE")) {
       STRAND_TRY(ast::ExprPtr escape, additive());
       args.push_back(std::move(escape));
     }
-    result = make_call("LIKE", std::move(args), place);
-  } else {
-    return unsupported(place, "SIMILAR TO is not supported", "use REGEXP or LIKE");
+    result = make_call(word, std::move(args), place);
   }
   return ahead == 1 ? make_call("NOT", {std::move(result)}, place) : result;
 }

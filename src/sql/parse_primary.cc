@@ -4,17 +4,68 @@ namespace strand::sql {
 
 using columnar::TypeKind;
 
+/// A value, with any number of `.field` and `[index]` behind it.
 Result<ast::ExprPtr> Parser::primary() {
-  const Place place = here();
-  if (take_symbol("(")) {
-    if (is_word("SELECT"))
-      return unsupported(here(), "a subquery cannot stand in an expression", "use a view");
-    STRAND_TRY(ast::ExprPtr inner, expression());
-    if (is_symbol(","))
-      return unsupported(place, "rows such as (a, b) are not supported", "compare the columns one by one");
-    STRAND_OK(expect_symbol(")", "behind the expression"));
-    return inner;
+  STRAND_TRY(ast::ExprPtr value, primary_alone());
+  for (int links = 1;; ++links) {
+    STRAND_OK(check_chain(links));
+    const Place place = here();
+    if (take_symbol("[")) {
+      STRAND_TRY(ast::ExprPtr index, expression());
+      STRAND_OK(expect_symbol("]", "behind the index"));
+      value = make_call("ITEM", {std::move(value), std::move(index)}, place);
+    } else if (is_symbol(".") && peek(1).kind != Token::Kind::kSymbol) {
+      take();
+      STRAND_TRY(std::string field, identifier("a field name behind '.'"));
+      value = make_call("GET_FIELD", {std::move(value), make_string(std::move(field), place)}, place);
+    } else {
+      return value;
+    }
   }
+}
+
+/// (a), (a, b), and (a - b) DAY: the time from b to a.
+Result<ast::ExprPtr> Parser::in_brackets() {
+  const Place place = here();
+  take();
+  if (is_word("SELECT")) return unsupported(here(), "a subquery cannot stand in an expression", "use a view");
+  STRAND_TRY(ast::ExprPtr inner, expression());
+  if (take_symbol(",")) {
+    STRAND_TRY(std::vector<ast::ExprPtr> fields, expression_list());
+    fields.insert(fields.begin(), std::move(inner));
+    STRAND_OK(expect_symbol(")", "behind the row"));
+    return make_call("ROW", std::move(fields), place);
+  }
+  STRAND_OK(expect_symbol(")", "behind the expression"));
+  const bool difference =
+      inner->kind == ast::Expr::Kind::kCall && inner->text == "-" && inner->args.size() == 2;
+  const std::string unit = peek().kind == Token::Kind::kWord ? interval_unit(peek().upper) : "";
+  if (!difference || unit.empty()) return inner;
+  take();
+  return make_call("TIME_BETWEEN", {make_string(unit, place), inner->args[0], inner->args[1]}, place);
+}
+
+/// ARRAY[…], MAP[…].
+Result<ast::ExprPtr> Parser::collection() {
+  const Place place = here();
+  const std::string kind = take().upper;
+  take();
+  std::vector<ast::ExprPtr> parts;
+  if (!is_symbol("]")) {
+    STRAND_TRY(parts, expression_list());
+  }
+  STRAND_OK(expect_symbol("]", "or ',' behind an element"));
+  if (parts.empty()) {
+    return error_at(ErrorCode::kSyntax, place, kind + "[] has no type: it needs elements")
+        .hint("CAST(NULL AS " + kind + "<…>) is a missing one");
+  }
+  return make_call(kind, std::move(parts), place);
+}
+
+Result<ast::ExprPtr> Parser::primary_alone() {
+  const Place place = here();
+  if (is_symbol("(")) return in_brackets();
+  if ((is_word("ARRAY") || is_word("MAP")) && is_symbol("[", 1)) return collection();
   bool found = false;
   STRAND_TRY(ast::ExprPtr constant, literal(found));
   if (found) return constant;
@@ -31,6 +82,11 @@ Result<ast::ExprPtr> Parser::literal(bool& found) {
   expr->place = here();
   found = true;
   const Token& token = peek();
+  if (token.kind == Token::Kind::kBytes) {
+    expr->kind = ast::Expr::Kind::kBytes;
+    expr->text = take().text;
+    return ast::ExprPtr(expr);
+  }
   if (token.kind == Token::Kind::kNumber || token.kind == Token::Kind::kString) {
     expr->kind = token.kind == Token::Kind::kNumber ? ast::Expr::Kind::kNumber : ast::Expr::Kind::kString;
     expr->text = take().text;
@@ -166,15 +222,7 @@ Result<ast::ExprPtr> Parser::name_or_call() {
     STRAND_TRY(std::string part, identifier("a column name behind '.'"));
     expr->parts.push_back(std::move(part));
   }
-  ast::ExprPtr result = expr;
-  while (is_symbol("[")) {
-    const Place bracket = here();
-    take();
-    STRAND_TRY(ast::ExprPtr index, expression());
-    STRAND_OK(expect_symbol("]", "behind the index"));
-    result = make_call("ITEM", {std::move(result), std::move(index)}, bracket);
-  }
-  return result;
+  return ast::ExprPtr(expr);
 }
 
 }  // namespace strand::sql

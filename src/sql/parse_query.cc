@@ -1,35 +1,97 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "sql/parser_core.h"
+#include "sql/unparse.h"
 
 namespace strand::sql {
+
+namespace {
+
+constexpr size_t kCubeMax = 8;
+
+std::string upper_case(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
+}  // namespace
 
 Result<ast::QueryPtr> Parser::query() {
   const Deeper deeper(*this);
   STRAND_OK(check_depth());
-  if (is_word("WITH")) {
-    return unsupported(here(), "WITH is not supported before a query", "use CREATE VIEW for each part");
-  }
+  if (!is_word("WITH")) return query_body();
+  STRAND_TRY(std::vector<ast::CommonTable> tables, common_tables());
+  STRAND_TRY(const ast::QueryPtr body, query_body());
+  auto with = std::make_shared<ast::Query>(*body);
+  with->with.insert(with->with.begin(), tables.begin(), tables.end());
+  return ast::QueryPtr(with);
+}
+
+/// WITH a [(columns)] AS (query), …
+Result<std::vector<ast::CommonTable>> Parser::common_tables() {
+  take();
+  std::vector<ast::CommonTable> tables;
+  do {
+    ast::CommonTable table;
+    table.place = here();
+    STRAND_TRY(table.name, identifier("a name behind WITH"));
+    if (is_symbol("(")) {
+      STRAND_TRY(table.columns, name_list("a column name"));
+    }
+    STRAND_OK(expect_word("AS"));
+    STRAND_OK(expect_symbol("(", "before the query"));
+    STRAND_TRY(table.query, query());
+    STRAND_OK(expect_symbol(")", "behind the query"));
+    tables.push_back(std::move(table));
+  } while (take_symbol(","));
+  return tables;
+}
+
+/// SELECT DISTINCT * FROM (rows).
+ast::QueryPtr Parser::distinct_rows(ast::QueryPtr rows, const Place& place) {
+  auto from = std::make_shared<ast::TableRef>();
+  from->place = place;
+  from->source = std::move(rows);
+  auto star = std::make_shared<ast::Expr>();
+  star->kind = ast::Expr::Kind::kStar;
+  star->place = place;
+  ast::Select select;
+  select.distinct = true;
+  select.items.push_back({star, std::nullopt});
+  select.from = std::move(from);
+  auto query = std::make_shared<ast::Query>();
+  query->place = place;
+  query->body = std::move(select);
+  return query;
+}
+
+Result<ast::QueryPtr> Parser::query_body() {
   const Place place = here();
   STRAND_TRY(ast::QueryPtr first, query_term());
   std::vector<ast::QueryPtr> branches = {first};
+  const auto all_branches = [&] {
+    if (branches.size() == 1) return branches[0];
+    auto all = std::make_shared<ast::Query>();
+    all->place = place;
+    all->body = branches;
+    return ast::QueryPtr(all);
+  };
   while (is_word("UNION") || is_word("INTERSECT") || is_word("EXCEPT")) {
     const Place operation = here();
     const std::string word = take().upper;
     const bool all = take_word("ALL");
-    if (word != "UNION" || !all) {
+    if (!all) take_word("DISTINCT");
+    if (word != "UNION") {
       return unsupported(operation, word + (all ? " ALL" : "") + " is not supported",
-                         word == "UNION" ? "use UNION ALL, which keeps equal rows" : "use a WHERE condition");
+                         "use a WHERE condition");
     }
     STRAND_TRY(ast::QueryPtr next, query_term());
     branches.push_back(std::move(next));
+    if (!all) branches = {distinct_rows(all_branches(), operation)};
   }
   STRAND_OK(refuse_query_tail());
-  if (branches.size() == 1) return first;
-  auto all = std::make_shared<ast::Query>();
-  all->place = place;
-  all->body = std::move(branches);
-  return ast::QueryPtr(all);
+  return all_branches();
 }
 
 Status Parser::refuse_query_tail() {
@@ -50,9 +112,24 @@ Result<ast::QueryPtr> Parser::query_term() {
     STRAND_OK(expect_symbol(")", "behind the query"));
     return inner;
   }
-  if (is_word("VALUES")) return unsupported(here(), "VALUES is not supported as a query", "read a table");
+  if (is_word("VALUES")) return values();
   if (!is_word("SELECT")) return expected("SELECT");
   return select();
+}
+
+/// VALUES (a, b), (c, d), …; a row of one value may stand without brackets.
+Result<ast::QueryPtr> Parser::values() {
+  auto result = std::make_shared<ast::Query>();
+  result->place = here();
+  take();
+  ast::Values values;
+  do {
+    STRAND_TRY(const ast::ExprPtr row, expression());
+    const bool many = row->kind == ast::Expr::Kind::kCall && row->text == "ROW";
+    values.rows.push_back(many ? row->args : std::vector<ast::ExprPtr>{row});
+  } while (take_symbol(","));
+  result->body = std::move(values);
+  return ast::QueryPtr(result);
 }
 
 Result<ast::QueryPtr> Parser::select() {
@@ -61,15 +138,17 @@ Result<ast::QueryPtr> Parser::select() {
   take();
   ast::Select select;
   STRAND_TRY(select.hints, hints());
-  if (is_word("DISTINCT")) {
-    return unsupported(here(), "SELECT DISTINCT is not supported",
-                       "GROUP BY the columns, or keep the first row with ROW_NUMBER() … = 1");
-  }
-  take_word("ALL");
+  select.distinct = take_word("DISTINCT");
+  if (!select.distinct) take_word("ALL");
   do {
     STRAND_TRY(ast::SelectItem item, select_item());
     select.items.push_back(std::move(item));
   } while (take_symbol(","));
+  const std::optional<std::string>& last = select.items.back().alias;
+  if (last && at_identifier() && edit_distance(upper_case(*last), "FROM") <= 2) {
+    return error_at(ErrorCode::kSyntax, here(), "expected FROM, found '" + *last + "'")
+        .hint("did you mean FROM?");
+  }
   STRAND_OK(select_clauses(select));
   result->body = std::move(select);
   return ast::QueryPtr(result);
@@ -93,25 +172,96 @@ Status Parser::select_clauses(ast::Select& select) {
   return Status();
 }
 
+/// (a, b), or a.
+Result<std::vector<ast::ExprPtr>> Parser::grouping_keys() {
+  if (is_symbol("(") && is_symbol(")", 1)) {
+    take();
+    take();
+    return std::vector<ast::ExprPtr>();
+  }
+  STRAND_TRY(const ast::ExprPtr key, expression());
+  const bool many = key->kind == ast::Expr::Kind::kCall && key->text == "ROW";
+  return many ? key->args : std::vector<ast::ExprPtr>{key};
+}
+
+/// The sets of one part of GROUP BY: a key has one; ROLLUP, CUBE and GROUPING SETS have several.
+Result<Parser::GroupingSets> Parser::grouping_element(bool& plain) {
+  const bool rollup = is_word("ROLLUP") && is_symbol("(", 1);
+  const bool cube = is_word("CUBE") && is_symbol("(", 1);
+  plain = false;
+  if (take_words({"GROUPING", "SETS"})) return grouping_sets();
+  if (!rollup && !cube) {
+    plain = true;
+    STRAND_TRY(std::vector<ast::ExprPtr> keys, grouping_keys());
+    return GroupingSets{std::move(keys)};
+  }
+  take();
+  take();
+  GroupingSets parts;
+  do {
+    STRAND_TRY(std::vector<ast::ExprPtr> part, grouping_keys());
+    parts.push_back(std::move(part));
+  } while (take_symbol(","));
+  STRAND_OK(expect_symbol(")", "or ','"));
+  if (parts.size() > kCubeMax) {
+    return error_at(ErrorCode::kLimitExceeded, here(), "CUBE and ROLLUP take 8 parts at most");
+  }
+  GroupingSets sets;
+  for (size_t mask = size_t{1} << parts.size(); mask-- > 0;) {
+    // Of ROLLUP only the sets that leave out parts from the end: the highest bits are set.
+    const size_t all = (size_t{1} << parts.size()) - 1;
+    const size_t out = all & ~mask;
+    if (rollup && (out & (out + 1)) != 0) continue;
+    std::vector<ast::ExprPtr> set;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if ((mask >> (parts.size() - 1 - i) & 1) != 0) set.insert(set.end(), parts[i].begin(), parts[i].end());
+    }
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+Result<Parser::GroupingSets> Parser::grouping_sets() {
+  STRAND_OK(expect_symbol("(", "behind GROUPING SETS"));
+  GroupingSets sets;
+  do {
+    bool plain = false;
+    STRAND_TRY(const GroupingSets inner, grouping_element(plain));
+    sets.insert(sets.end(), inner.begin(), inner.end());
+  } while (take_symbol(","));
+  STRAND_OK(expect_symbol(")", "or ','"));
+  return sets;
+}
+
 Status Parser::group_by(ast::Select& select) {
   take();
   STRAND_OK(expect_word("BY"));
   select.grouped = true;
+  bool several = false;
+  GroupingSets sets = {{}};
   do {
-    for (const char* word : {"GROUPING", "ROLLUP", "CUBE"}) {
-      if (is_word(word) && (is_symbol("(", 1) || is_word("SETS", 1))) {
-        return unsupported(here(), std::string(word) + " is not supported",
-                           "write one query for each grouping");
+    bool plain = false;
+    STRAND_TRY(const GroupingSets element, grouping_element(plain));
+    several = several || !plain;
+    GroupingSets combined;
+    for (const auto& set : sets) {
+      for (const auto& more : element) {
+        combined.push_back(set);
+        combined.back().insert(combined.back().end(), more.begin(), more.end());
       }
     }
-    if (is_symbol("(") && is_symbol(")", 1)) {  // GROUP BY ()
-      take();
-      take();
-      continue;
-    }
-    STRAND_TRY(ast::ExprPtr key, expression());
-    select.group_by.push_back(std::move(key));
+    sets = std::move(combined);
   } while (take_symbol(","));
+  std::vector<std::string> known;
+  for (const auto& set : sets) {
+    for (const ast::ExprPtr& key : set) {
+      const std::string text = to_sql(*key);
+      if (several && std::find(known.begin(), known.end(), text) != known.end()) continue;
+      known.push_back(text);
+      select.group_by.push_back(key);
+    }
+  }
+  if (several) select.grouping_sets = std::move(sets);
   return Status();
 }
 

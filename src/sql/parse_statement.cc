@@ -8,12 +8,15 @@ namespace strand::sql {
 
 namespace {
 
+constexpr std::string_view kCatalog = "default_catalog";
+constexpr std::string_view kDatabase = "default_database";
+
 constexpr std::array<std::string_view, 9> kStatements = {"SELECT",  "INSERT", "CREATE", "SET", "RESET",
                                                          "EXECUTE", "BEGIN",  "DROP",   "WITH"};
 
-constexpr std::array<std::string_view, 14> kLater = {"ALTER",  "ANALYZE",  "CALL",    "COMPILE", "DELETE",
-                                                     "DESC",   "DESCRIBE", "EXPLAIN", "LOAD",    "SHOW",
-                                                     "UNLOAD", "UPDATE",   "USE",     "ADD"};
+constexpr std::array<std::string_view, 12> kLater = {"ANALYZE", "CALL",     "COMPILE", "DELETE",
+                                                     "DESC",    "DESCRIBE", "EXPLAIN", "LOAD",
+                                                     "SHOW",    "UNLOAD",   "UPDATE",  "ADD"};
 
 }  // namespace
 
@@ -54,6 +57,8 @@ Result<ast::Statement> Parser::statement() {
   if (is_word("CREATE")) return create();
   if (is_word("SET") || is_word("RESET")) return set();
   if (is_word("DROP")) return drop();
+  if (is_word("ALTER")) return alter();
+  if (is_word("USE")) return use();
   if (is_word("INSERT")) {
     STRAND_TRY(ast::Insert parsed, insert());
     return ast::Statement{place, std::move(parsed)};
@@ -122,8 +127,9 @@ Result<ast::Statement> Parser::create() {
     STRAND_TRY(ast::CreateView parsed, create_view());
     return ast::Statement{place, std::move(parsed)};
   }
+  if (is_word("DATABASE")) return create_database(place);
   if (peek().kind == Token::Kind::kWord) {
-    for (const char* word : {"FUNCTION", "CATALOG", "DATABASE", "MODEL", "SYSTEM", "MATERIALIZED", "OR"}) {
+    for (const char* word : {"FUNCTION", "CATALOG", "MODEL", "SYSTEM", "MATERIALIZED", "OR"}) {
       if (is_word(word)) {
         return unsupported(place, std::string("CREATE ") + word + " is not supported",
                            "use CREATE TABLE or CREATE VIEW");
@@ -140,17 +146,70 @@ Result<bool> Parser::if_not_exists() {
   return true;
 }
 
+/// [[catalog.]database.]name. The name of a table of another database than the first has it in front:
+/// `shop.t`.
 Result<std::string> Parser::table_name(const std::string& what) {
+  const Place place = here();
   STRAND_TRY(std::string name, identifier(what));
-  // default_catalog.default_database.t is t: there is one catalog.
-  while (is_symbol(".") && (name == "default_catalog" || name == "default_database")) {
+  std::string database = database_;
+  for (int parts = 1; is_symbol("."); ++parts) {
     take();
+    if (parts == 1 && name == kCatalog) {
+      STRAND_TRY(name, identifier(what));
+      continue;
+    }
+    database = name;
     STRAND_TRY(name, identifier(what));
+    if (is_symbol("."))
+      return error_at(ErrorCode::kUnknownTable, place, "there is one catalog: " + std::string(kCatalog));
   }
-  if (is_symbol(".")) {
-    return unsupported(here(), "there is one catalog and one database", "name the table without them");
+  STRAND_OK(check_database(database, place));
+  return database == kDatabase ? name : database + "." + name;
+}
+
+Status Parser::check_database(const std::string& name, const Place& place) const {
+  if (std::find(databases_.begin(), databases_.end(), name) != databases_.end()) return Status();
+  const auto near = nearest(name, databases_);
+  return error_at(ErrorCode::kUnknownTable, place, "there is no database '" + name + "'")
+      .hint(near ? "did you mean '" + *near + "'?" : "CREATE DATABASE " + name + "; makes one");
+}
+
+/// CREATE DATABASE [IF NOT EXISTS] name. It exists for the script that follows.
+Result<ast::Statement> Parser::create_database(const Place& place) {
+  take();
+  STRAND_TRY(const bool if_not_exists, this->if_not_exists());
+  const Place name_place = here();
+  STRAND_TRY(const std::string name, identifier("the database's name"));
+  if (take_word("COMMENT")) {
+    STRAND_TRY(const std::string comment, string_literal("the comment in single quotes"));
   }
-  return name;
+  const bool known = std::find(databases_.begin(), databases_.end(), name) != databases_.end();
+  if (known && !if_not_exists) {
+    return error_at(ErrorCode::kDuplicateName, name_place, "there is a database '" + name + "' already")
+        .hint("write IF NOT EXISTS");
+  }
+  if (!known) databases_.push_back(name);
+  return ast::Statement{place, ast::Database{"CREATE DATABASE IF NOT EXISTS ", name}};
+}
+
+/// USE [CATALOG] name.
+Result<ast::Statement> Parser::use() {
+  const Place place = here();
+  take();
+  const bool catalog = take_word("CATALOG");
+  const Place name_place = here();
+  STRAND_TRY(std::string name, identifier("a name"));
+  if (!catalog && name == kCatalog && take_symbol(".")) {
+    STRAND_TRY(name, identifier("the database's name"));
+  }
+  if (catalog) {
+    if (name == kCatalog) return ast::Statement{place, ast::Database{"USE CATALOG ", name}};
+    return unsupported(name_place, "there is one catalog: " + std::string(kCatalog),
+                       "leave the statement out");
+  }
+  STRAND_OK(check_database(name, name_place));
+  database_ = name;
+  return ast::Statement{place, ast::Database{"USE ", name}};
 }
 
 Result<std::vector<std::string>> Parser::name_list(const std::string& what) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -10,6 +11,8 @@ using columnar::TypeKind;
 using columnar::TypePtr;
 
 namespace {
+
+constexpr int kDecimalDigitsMax = 38;
 
 struct SimpleType {
   std::string_view name;
@@ -48,16 +51,12 @@ Result<TypePtr> Parser::type() {
   return parsed;
 }
 
+/// A number above the most that there is counts as that, as in Flink.
 Result<int> Parser::optional_length(int fallback, int most) {
-  const Place place = here();
   if (!take_symbol("(")) return fallback;
   STRAND_TRY(const int length, small_number("a number"));
   STRAND_OK(expect_symbol(")", "behind the number"));
-  if (length > most) {
-    return error_at(ErrorCode::kTypeMismatch, place,
-                    "the most is " + std::to_string(most) + ", found " + std::to_string(length));
-  }
-  return length;
+  return std::min(length, most);
 }
 
 Result<TypePtr> Parser::type_without_null() {
@@ -82,7 +81,10 @@ Result<TypePtr> Parser::type_without_null() {
     const std::string word = take().upper;
     STRAND_TRY(const int length, optional_length(word == "CHAR" || word == "BINARY" ? 1 : 0, 999'999'999));
     const TypeKind kind = word.ends_with("CHAR") ? TypeKind::kString : TypeKind::kBytes;
-    return std::make_shared<const columnar::Type>(columnar::Type{.kind = kind, .precision = length});
+    if (length == 0 && (word == "CHAR" || word == "BINARY")) {
+      return error_at(ErrorCode::kTypeMismatch, place, "a " + word + " has one character or more");
+    }
+    return columnar::text_type(kind, length, length > 0 && (word == "CHAR" || word == "BINARY"));
   }
   if (is_word("DECIMAL") || is_word("NUMERIC") || is_word("DEC")) {
     take();
@@ -95,12 +97,20 @@ Result<TypePtr> Parser::type_without_null() {
       }
       STRAND_OK(expect_symbol(")", "behind the number of digits"));
     }
-    if (precision < 1 || precision > 38 || scale > precision) {
+    if (precision < 1 || scale > precision) {
       return error_at(ErrorCode::kTypeMismatch, place,
-                      "a DECIMAL has 1 to 38 digits, and no more decimals than digits")
+                      "a DECIMAL has at least one digit, and no more decimals than digits")
           .hint("such as DECIMAL(12, 2)");
     }
+    precision = std::min(precision, kDecimalDigitsMax);  // as in Flink, without a word
+    scale = std::min(scale, precision);
     return columnar::decimal_type(precision, scale);
+  }
+  if (take_word("MULTISET")) {
+    STRAND_OK(expect_symbol("<"));
+    STRAND_TRY(TypePtr element, type());
+    STRAND_OK(expect_symbol(">"));
+    return columnar::multiset_type(std::move(element));
   }
   if (is_word("ARRAY") || is_word("MAP")) {
     columnar::Type nested{.kind = take().upper == "MAP" ? TypeKind::kMap : TypeKind::kArray};
@@ -115,7 +125,7 @@ Result<TypePtr> Parser::type_without_null() {
     STRAND_OK(expect_symbol(">"));
     return std::make_shared<const columnar::Type>(std::move(nested));
   }
-  for (const char* word : {"MULTISET", "RAW", "VARIANT", "INTERVAL"}) {
+  for (const char* word : {"RAW", "VARIANT", "INTERVAL"}) {
     if (is_word(word))
       return unsupported(place, std::string(word) + " is not supported as a column type", "use STRING");
   }

@@ -9,12 +9,12 @@ namespace strand::sql {
 
 bool is_clause_word(std::string_view upper) {
   static constexpr std::array kWords = {
-      "ALL",   "AND",    "AS",     "BETWEEN", "CASE",    "CREATE",    "CROSS",       "DROP",
-      "ELSE",  "END",    "EXCEPT", "EXISTS",  "FETCH",   "FOR",       "FROM",        "FULL",
-      "GROUP", "HAVING", "IN",     "INNER",   "INSERT",  "INTERSECT", "INTO",        "IS",
-      "JOIN",  "LEFT",   "LIKE",   "LIMIT",   "NATURAL", "NOT",       "OFFSET",      "ON",
-      "OR",    "ORDER",  "OUTER",  "QUALIFY", "RIGHT",   "SELECT",    "THEN",        "UNION",
-      "USING", "VALUES", "WHEN",   "WHERE",   "WINDOW",  "WITH",      "TABLESAMPLE", "MATCH_RECOGNIZE"};
+      "ALL",    "AND",     "AS",          "BETWEEN",        "CASE",  "CREATE", "CROSS", "DROP",  "ELSE",
+      "END",    "EXCEPT",  "EXISTS",      "FETCH",          "FOR",   "FROM",   "FULL",  "GROUP", "HAVING",
+      "IN",     "INNER",   "INSERT",      "INTERSECT",      "INTO",  "IS",     "JOIN",  "LEFT",  "LIKE",
+      "LIMIT",  "NATURAL", "NOT",         "OFFSET",         "ON",    "OR",     "ORDER", "OUTER", "QUALIFY",
+      "RIGHT",  "SELECT",  "THEN",        "UNION",          "USING", "VALUES", "VALUE", "WHEN",  "WHERE",
+      "WINDOW", "WITH",    "TABLESAMPLE", "MATCH_RECOGNIZE"};
   return std::find(kWords.begin(), kWords.end(), upper) != kWords.end();
 }
 

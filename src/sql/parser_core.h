@@ -60,6 +60,14 @@ class Parser {
   Result<ast::Statement> create();
   Result<ast::Statement> set();
   Result<ast::Statement> drop();
+  Result<ast::Statement> create_database(const Place& place);
+  Result<ast::Statement> use();
+  Status check_database(const std::string& name, const Place& place) const;
+  // ALTER TABLE (parse_alter.cc).
+  Result<ast::Statement> alter();
+  Status alter_elements(ast::AlterTable& parsed);
+  Status alter_drop(ast::AlterTable& parsed);
+  Status alter_options(ast::AlterTable& parsed);
   Result<ast::Insert> insert();
   Result<ast::Statement> statement_set();
   Result<ast::CreateView> create_view();
@@ -75,10 +83,18 @@ class Parser {
 
   // Queries (parse_query.cc).
   Result<ast::QueryPtr> query();
+  Result<ast::QueryPtr> query_body();
   Result<ast::QueryPtr> query_term();
+  Result<ast::QueryPtr> values();
+  Result<std::vector<ast::CommonTable>> common_tables();
+  static ast::QueryPtr distinct_rows(ast::QueryPtr rows, const Place& place);
   Result<ast::QueryPtr> select();
   Status select_clauses(ast::Select& select);
   Status group_by(ast::Select& select);
+  using GroupingSets = std::vector<std::vector<ast::ExprPtr>>;
+  Result<GroupingSets> grouping_element(bool& plain);
+  Result<GroupingSets> grouping_sets();
+  Result<std::vector<ast::ExprPtr>> grouping_keys();
   Status refuse_query_tail();
   Result<ast::SelectItem> select_item();
   Result<ast::TableRefPtr> table_reference();
@@ -104,6 +120,9 @@ class Parser {
   Result<ast::ExprPtr> multiplicative();
   Result<ast::ExprPtr> unary();
   Result<ast::ExprPtr> primary();
+  Result<ast::ExprPtr> primary_alone();
+  Result<ast::ExprPtr> in_brackets();
+  Result<ast::ExprPtr> collection();
   Result<ast::ExprPtr> literal(bool& found);
   Result<ast::ExprPtr> interval();
   Result<ast::ExprPtr> case_expression();
@@ -113,6 +132,14 @@ class Parser {
   Result<ast::ExprPtr> special_call(const std::string& function, const Place& place, bool& found);
   Result<ast::ExprPtr> trim(const Place& place);
   Status call_tail(ast::Expr& call);
+  // SQL/JSON (parse_json_call.cc).
+  Result<ast::ExprPtr> json_call(const std::string& function, const Place& place, bool& found);
+  Result<ast::ExprPtr> json_reader(const std::string& function, const Place& place);
+  Result<ast::ExprPtr> json_constructor(const std::string& function, const Place& place);
+  Status json_wrapper(std::string& wrapper);
+  struct JsonBehavior;
+  Result<bool> json_behavior(JsonBehavior& empty, JsonBehavior& error);
+  ast::ExprPtr make_null(columnar::TypePtr type, const Place& place) const;
   Result<std::vector<ast::ExprPtr>> expression_list();
   // Windows of OVER (parse_over.cc).
   Result<std::vector<ast::OrderItem>> order_list();
@@ -137,6 +164,8 @@ class Parser {
   std::vector<Token> tokens_;
   size_t at_ = 0;
   int depth_ = 0;
+  std::string database_ = "default_database";  // that of names without one
+  std::vector<std::string> databases_ = {"default_database"};
 };
 
 /// Whether a word cannot be a name without backticks, because a clause begins with it.

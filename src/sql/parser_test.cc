@@ -42,7 +42,7 @@ TEST(Parser, BindsOperatorsByTheirRank) {
   EXPECT_EQ(expression("a BETWEEN 1 AND 2 AND b"), "(((a >= 1) AND (a <= 2)) AND b)");
   EXPECT_EQ(expression("a NOT IN (1, 2) IS NOT TRUE"), "((NOT (a IN (1, 2))) IS NOT TRUE)");
   EXPECT_EQ(expression("a LIKE 'x!%' ESCAPE '!'"), "(a LIKE 'x!%' ESCAPE '!')");
-  EXPECT_EQ(expression("a != b"), "(a <> b)");
+  EXPECT_TRUE(expression("a != b").ends_with("write <>"));
   EXPECT_EQ(expression("a IS NOT DISTINCT FROM b"), "(a IS NOT DISTINCT FROM b)");
 }
 

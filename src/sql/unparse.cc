@@ -64,8 +64,66 @@ std::string over_text(const ast::Over& over) {
   return text + ")";
 }
 
+std::string hex_text(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+  }
+  return out;
+}
+
+/// SQL/JSON calls: their words are texts among the arguments.
+std::string json_text(const ast::Expr& e) {
+  const auto& args = e.args;
+  const auto part = [&](size_t i) { return to_sql(*args[i]); };
+  const auto behavior = [&](size_t i) {
+    const std::string& word = args[i]->text;
+    return " " + word + (word == "DEFAULT" ? " " + part(i + 1) : "") + " ON ";
+  };
+  if (e.text == "JSON_OBJECT" || e.text == "JSON_ARRAY") {
+    std::string text = e.text + "(";
+    const bool object = e.text == "JSON_OBJECT";
+    for (size_t i = 1; i < args.size(); ++i) {
+      const bool value = object && i % 2 == 0;
+      text += (i == 1 ? "" : value ? " VALUE " : ", ") + part(i);
+    }
+    return text + " " + args[0]->text + " ON NULL)";
+  }
+  std::string text = e.text + "(" + part(0) + ", " + part(1);
+  if (e.text == "JSON_EXISTS") return text + behavior(2) + "ERROR)";
+  text += " RETURNING " + columnar::to_string(*args[2]->type);
+  if (e.text == "JSON_VALUE") return text + behavior(3) + "EMPTY" + behavior(5) + "ERROR)";
+  const std::string& wrapper = args[3]->text;
+  return text + (wrapper == "WITHOUT" ? " WITHOUT" : " WITH " + wrapper) + " WRAPPER" + behavior(4) +
+         "EMPTY" + behavior(5) + "ERROR)";
+}
+
+/// Calls that are not written as `NAME(argument, …)`; empty for the others.
+std::string special_text(const ast::Expr& e) {
+  const auto& args = e.args;
+  if (e.text == "ARRAY" || e.text == "MAP") return e.text + "[" + join(args, ", ", expr_text) + "]";
+  if (e.text == "GET_FIELD") return "(" + to_sql(*args[0]) + ")." + name(args[1]->text);
+  if (e.text == "IS JSON" || e.text == "IS NOT JSON")
+    return "(" + to_sql(*args[0]) + " " + e.text + " " + args[1]->text + ")";
+  if (e.text == "TIME_BETWEEN")
+    return "(" + to_sql(*args[1]) + " - " + to_sql(*args[2]) + ") " + args[0]->text;
+  if (e.text == "OVERLAPS") {
+    return "((" + to_sql(*args[0]) + ", " + to_sql(*args[1]) + ") OVERLAPS (" + to_sql(*args[2]) + ", " +
+           to_sql(*args[3]) + "))";
+  }
+  if (e.text == "SIMILAR") {
+    return "(" + to_sql(*args[0]) + " SIMILAR TO " + to_sql(*args[1]) +
+           (args.size() > 2 ? " ESCAPE " + to_sql(*args[2]) : "") + ")";
+  }
+  const bool json = e.text == "JSON_OBJECT" || e.text == "JSON_ARRAY" || e.text == "JSON_VALUE" ||
+                    e.text == "JSON_QUERY" || e.text == "JSON_EXISTS";
+  return json ? json_text(e) : "";
+}
+
 std::string call_text(const ast::Expr& e) {
   const auto& args = e.args;
+  if (std::string special = special_text(e); !special.empty()) return special;
   const auto is_word = [&] { return !e.text.empty() && e.text[0] >= 'A' && e.text[0] <= 'Z'; };
   if (e.text == "NOT") return "(NOT " + to_sql(*args[0]) + ")";
   if (e.text.starts_with("IS ") && args.size() == 1) return "(" + to_sql(*args[0]) + " " + e.text + ")";
@@ -137,15 +195,24 @@ std::string table_text(const ast::TableRef& table) {
   return table.columns.empty() ? text : text + " (" + names(table.columns) + ")";
 }
 
+std::string grouping_text(const ast::Select& select) {
+  if (select.grouping_sets.empty())
+    return select.group_by.empty() ? "()" : join(select.group_by, ", ", expr_text);
+  return "GROUPING SETS (" +
+         join(select.grouping_sets, ", ",
+              [](const auto& set) { return "(" + join(set, ", ", expr_text) + ")"; }) +
+         ")";
+}
+
 std::string select_text(const ast::Select& select) {
   const auto item = [](const ast::SelectItem& each) {
     return to_sql(*each.expr) + (each.alias ? " AS " + name(*each.alias) : "");
   };
-  std::string text = "SELECT" + hints_text(select.hints) + " " + join(select.items, ", ", item);
+  std::string text = "SELECT" + hints_text(select.hints) + (select.distinct ? " DISTINCT " : " ") +
+                     join(select.items, ", ", item);
   if (select.from) text += " FROM " + table_text(*select.from);
   if (select.where) text += " WHERE " + to_sql(*select.where);
-  if (select.grouped)
-    text += " GROUP BY " + (select.group_by.empty() ? "()" : join(select.group_by, ", ", expr_text));
+  if (select.grouped) text += " GROUP BY " + grouping_text(select);
   if (select.having) text += " HAVING " + to_sql(*select.having);
   const auto window = [](const auto& each) { return name(each.first) + " AS " + over_text(*each.second); };
   if (!select.windows.empty()) text += " WINDOW " + join(select.windows, ", ", window);
@@ -170,6 +237,48 @@ std::string insert_text(const ast::Insert& insert) {
   return text + " " + to_sql(*insert.query);
 }
 
+std::string elements_text(const ast::AlterTable& alter) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < alter.elements.columns.size(); ++i) {
+    const std::optional<std::string>& after = alter.after[i];
+    parts.push_back(column_text(alter.elements.columns[i]) + (!after           ? ""
+                                                              : after->empty() ? " FIRST"
+                                                                               : " AFTER " + name(*after)));
+  }
+  if (alter.elements.watermark) {
+    parts.push_back("WATERMARK FOR " + name(*alter.elements.watermark_column) + " AS " +
+                    to_sql(*alter.elements.watermark));
+  }
+  if (!alter.elements.primary_key.empty()) {
+    parts.push_back("PRIMARY KEY (" + names(alter.elements.primary_key) + ") NOT ENFORCED");
+  }
+  return "(" + join(parts, ", ", [](const std::string& part) { return part; }) + ")";
+}
+
+std::string alter_text(const ast::AlterTable& alter) {
+  const auto option = [&](const ast::Option& each) {
+    const bool set = alter.kind == ast::AlterTable::Kind::kSet;
+    return quoted(each.key, '\'') + (set ? " = " + quoted(each.value, '\'') : "");
+  };
+  switch (alter.kind) {
+    case ast::AlterTable::Kind::kAdd:
+      return " ADD " + elements_text(alter);
+    case ast::AlterTable::Kind::kModify:
+      return " MODIFY " + elements_text(alter);
+    case ast::AlterTable::Kind::kRename:
+      return " RENAME " + join(alter.names, " TO ", name).insert(0, alter.names.size() == 1 ? "TO " : "");
+    case ast::AlterTable::Kind::kDrop:
+      return alter.drop_key         ? " DROP PRIMARY KEY"
+             : alter.drop_watermark ? " DROP WATERMARK"
+                                    : " DROP (" + names(alter.names) + ")";
+    case ast::AlterTable::Kind::kSet:
+      return " SET (" + join(alter.elements.options, ", ", option) + ")";
+    case ast::AlterTable::Kind::kReset:
+      return " RESET (" + join(alter.elements.options, ", ", option) + ")";
+  }
+  return "";
+}
+
 struct StatementText {
   std::string operator()(const ast::SetStatement& set) const {
     return "SET " + quoted(set.key, '\'') + " = " + quoted(set.value, '\'');
@@ -187,6 +296,11 @@ struct StatementText {
       return quoted(each.key, '\'') + " = " + quoted(each.value, '\'');
     };
     return text + ") WITH (" + join(table.options, ", ", option) + ")";
+  }
+  std::string operator()(const ast::Database& database) const { return database.words + name(database.name); }
+  std::string operator()(const ast::AlterTable& alter) const {
+    return std::string("ALTER TABLE ") + (alter.if_exists ? "IF EXISTS " : "") + name(alter.name) +
+           alter_text(alter);
   }
   std::string operator()(const ast::CreateView& view) const {
     return std::string("CREATE VIEW ") + (view.if_not_exists ? "IF NOT EXISTS " : "") + name(view.name) +
@@ -214,6 +328,8 @@ std::string to_sql(const ast::Expr& e) {
       return e.parts.empty() ? "*" : name(e.parts[0]) + ".*";
     case ast::Expr::Kind::kNumber:
       return e.text;
+    case ast::Expr::Kind::kBytes:
+      return "x'" + hex_text(e.text) + "'";
     case ast::Expr::Kind::kString:
       return quoted(e.text, '\'');
     case ast::Expr::Kind::kBoolean:
@@ -240,7 +356,23 @@ std::string to_sql(const ast::Expr& e) {
 }
 
 std::string to_sql(const ast::Query& query) {
+  if (!query.with.empty()) {
+    ast::Query plain = query;
+    plain.with.clear();
+    return "WITH " +
+           join(query.with, ", ",
+                [](const ast::CommonTable& each) {
+                  return name(each.name) +
+                         (each.columns.empty() ? "" : " (" + join(each.columns, ", ", name) + ")") + " AS (" +
+                         to_sql(*each.query) + ")";
+                }) +
+           " " + to_sql(plain);
+  }
   if (const auto* select = std::get_if<ast::Select>(&query.body)) return select_text(*select);
+  if (const auto* values = std::get_if<ast::Values>(&query.body)) {
+    return "VALUES " +
+           join(values->rows, ", ", [](const auto& row) { return "(" + join(row, ", ", expr_text) + ")"; });
+  }
   return join(std::get<std::vector<ast::QueryPtr>>(query.body), " UNION ALL ",
               [](const ast::QueryPtr& branch) { return to_sql(*branch); });
 }

@@ -67,6 +67,13 @@ Result<std::vector<std::string>> Writers::target_columns(const ast::Insert& inse
     }
     columns.push_back(name);
   }
+  for (const columnar::Field& field : table.schema->fields()) {
+    const bool left_out = std::find(columns.begin(), columns.end(), field.name) == columns.end();
+    if (field.type->nullable || !left_out || !table.primary_key.empty()) continue;
+    return error_at(ErrorCode::kTypeMismatch, insert.table_place,
+                    "column '" + field.name + "' of '" + table.name + "' is NOT NULL and has no value here")
+        .hint("name it in the column list, and give it a value");
+  }
   for (const std::string& key : table.primary_key) {
     if (std::find(columns.begin(), columns.end(), key) != columns.end()) continue;
     return error_at(ErrorCode::kUnknownColumn, insert.table_place,
@@ -123,7 +130,42 @@ Result<Relation> Writers::assign(const Relation& rows, const plan::TableSpec& ta
     targets.push_back({columns[i], (*value)->type, from.time});
     expressions.push_back(*std::move(value));
   }
-  return binder_.project(rows, expressions, std::move(targets), place);
+  return not_null(binder_.project(rows, expressions, std::move(targets), place), table, columns, place);
+}
+
+/// What a NULL does that meets a NOT NULL column: fails the job, or loses the row
+/// ('table.exec.sink.not-null-enforcer').
+Result<Relation> Writers::not_null(const Relation& rows, const plan::TableSpec& table,
+                                   const std::vector<std::string>& columns, const Place& place) {
+  const bool drop = binder_.setting("table.exec.sink.not-null-enforcer") == "DROP";
+  std::vector<ExprPtr> values;
+  std::vector<ExprPtr> present;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const columnar::TypePtr& type = (*table.schema)[*table.schema->find(columns[i])].type;
+    const bool guarded = !type->nullable && rows.columns[i].type->nullable && !is_key(table, columns[i]);
+    values.push_back(expr::column(i, rows.columns[i].type));
+    if (!guarded) continue;
+    if (drop) {
+      STRAND_TRY(ExprPtr there, expr::resolve_call("IS NOT NULL", {values[i]}));
+      present.push_back(std::move(there));
+    } else {
+      const ExprPtr name = expr::literal(columns[i], columnar::make_type(columnar::TypeKind::kString, false));
+      STRAND_TRY(values[i], expr::resolve_call("NOT_NULL", {values[i], name}));
+    }
+  }
+  if (!drop) return binder_.project(rows, values, rows.columns, place);
+  if (present.empty()) return rows;
+  ExprPtr condition = present[0];
+  if (present.size() > 1) {
+    STRAND_TRY(condition, expr::resolve_call("AND", present));
+  }
+  Relation kept = rows;
+  auto node =
+      binder_.nodes().make(plan::Filter{condition}, {rows.input()}, rows.node->schema(rows.port), place);
+  if (rows.port == Port::kMain) node->rowtime = rows.node->rowtime;
+  kept.node = node;
+  kept.port = Port::kMain;
+  return kept;
 }
 
 Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const {
@@ -132,7 +174,7 @@ Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, c
                     "ROW_NUMBER() is supported with a condition that bounds it")
         .hint("add WHERE " + rows.columns[rows.rank->column].name + " = 1 around the query, or use QUALIFY");
   }
-  if (!rows.updating || takes_changes(table)) return Status();
+  if (!rows.updating || (takes_changes(table) || binder_.checks().shows_changes(table))) return Status();
   if (table.primary_key.empty()) {
     return error_at(ErrorCode::kUnsupportedSql, place,
                     "'" + table.name + "' has no primary key, but the query updates its rows")
@@ -150,7 +192,7 @@ Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, c
 
 Status Writers::check_key(const Relation& rows, const plan::TableSpec& table,
                           const std::vector<std::string>& columns, const Place& place) const {
-  if (!rows.updating || takes_changes(table)) return Status();
+  if (!rows.updating || (takes_changes(table) || binder_.checks().shows_changes(table))) return Status();
   const auto key = key_of_changes(rows.input(), table, columns);
   if (!key || key->fits) return Status();
   std::string names;
@@ -214,7 +256,8 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
                     "rows of a V$early cannot share an INSERT with other rows: they are provisional")
         .hint("give V$early an INSERT and columns of its own");
   }
-  if (rows.updating && takes_changes(spec)) want_update_before(rows.input(), ChangeReader::kShown);
+  if (rows.updating && (takes_changes(spec) || binder_.checks().shows_changes(spec)))
+    want_update_before(rows.input(), ChangeReader::kShown);
   plan::SinkWrite sink{.table = spec,
                        .writer = name,
                        .columns = columns,

@@ -29,6 +29,8 @@ class Writers {
   Status claim(const plan::TableSpec& table, Writer writer);
   Result<Relation> assign(const Relation& rows, const plan::TableSpec& table,
                           const std::vector<std::string>& columns, const Place& place);
+  Result<Relation> not_null(const Relation& rows, const plan::TableSpec& table,
+                            const std::vector<std::string>& columns, const Place& place);
   Status check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const;
   Status check_key(const Relation& rows, const plan::TableSpec& table,
                    const std::vector<std::string>& columns, const Place& place) const;
