@@ -41,7 +41,7 @@ std::string values_differ(const std::string& answer, const Received* received) {
   return want == found ? "" : "expected " + want.dump() + ", found " + found.dump();
 }
 
-Verdict judge_eval(const Eval& eval, const Played& played) {
+Verdict judge_recorded(const Eval& eval, const Played& played) {
   const bool not_supported = !played.error.ok() && is_not_supported(played.error);
   if (eval.answer.starts_with("! ")) {
     if (played.error.ok()) {
@@ -59,10 +59,14 @@ Verdict judge_eval(const Eval& eval, const Played& played) {
   if (not_supported) return unsupported(played.error.to_string());
   if (!played.error.ok()) return failed(played.error.to_string());
   if (played.result() == nullptr) return failed("no result");
-  const std::string differs = values_differ(eval.answer, played.result());
-  if (eval.defect)
-    return differs.empty() ? failed("the answer is the one that is recorded as a defect") : Verdict();
-  return failed(differs);
+  return failed(values_differ(eval.answer, played.result()));
+}
+
+/// Of a defect of Flink another answer is right.
+Verdict judge_eval(const Eval& eval, const Played& played) {
+  Verdict verdict = judge_recorded(eval, played);
+  if (!eval.defect || verdict.unsupported) return verdict;
+  return verdict.problem.empty() ? failed("the answer is the one that is recorded as a defect") : Verdict();
 }
 
 }  // namespace

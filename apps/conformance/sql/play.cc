@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "codec/record_decoder.h"
 #include "engine/job_options.h"
 #include "runtime/tables.h"
 #include "sim/world/virtual_driver.h"
@@ -110,9 +111,14 @@ Played play(const std::string& text, const std::vector<InputLine>& input, int pa
   sim::SimEnv nowhere(0, WallTime{kStart});
   const runtime::Tables tables(registry, {{}, "UTC", nowhere.env()});
   source.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
+  source.checks.metadata = [&tables](const plan::TableSpec& table) { return tables.metadata(table); };
   source.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
+  source.checks.shows_changes = [](const plan::TableSpec& table) {
+    return table.option("connector") == "script" && table.primary_key.empty();
+  };
   source.checks.rows = [](const plan::TableSpec& table) {
     const std::string changelog = table.option("changelog");
+    if (codec::gives_changes(table.option("format"))) return ::strand::sql::TableRows::kChanges;
     return changelog == "all"      ? ::strand::sql::TableRows::kChanges
            : changelog == "upsert" ? ::strand::sql::TableRows::kUpserts
                                    : ::strand::sql::TableRows::kNew;

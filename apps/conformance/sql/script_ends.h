@@ -5,6 +5,8 @@
 
 namespace strand::conformance::sql {
 
+/// topic, partition, offset, timestamp.
+std::vector<columnar::Field> script_metadata(const std::map<std::string, std::string>& options);
 connect::MakeFinder script_finder();
 connect::MakeReader script_reader(const std::shared_ptr<Stage>& stage);
 connect::MakeSink script_sink(const std::shared_ptr<Stage>& stage);

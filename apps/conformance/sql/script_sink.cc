@@ -8,8 +8,12 @@ namespace {
 
 class NotingSink final : public flow::Sink {
  public:
-  NotingSink(std::shared_ptr<Stage> stage, Received& received, std::unique_ptr<codec::RecordEncoder> encoder)
-      : stage_(std::move(stage)), received_(received), encoder_(std::move(encoder)) {}
+  NotingSink(std::shared_ptr<Stage> stage, Received& received, std::vector<std::optional<size_t>> columns,
+             std::unique_ptr<codec::RecordEncoder> encoder)
+      : stage_(std::move(stage)),
+        received_(received),
+        columns_(std::move(columns)),
+        encoder_(std::move(encoder)) {}
 
   Status start(const flow::SinkStart&) override { return Status(); }
   Status held(const flow::Batch&) override { return Status(); }
@@ -24,7 +28,9 @@ class NotingSink final : public flow::Sink {
         if (line.ends_with('\n')) line.pop_back();
         out.values = line;
       } else {
-        for (const auto& column : dense.columns()) out.values.push_back(value_to_json(*column, row));
+        for (const auto& column : columns_) {
+          out.values.push_back(column ? value_to_json(dense.column(*column), row) : Json());
+        }
       }
       received_.rows.push_back(std::move(out));
     }
@@ -43,6 +49,7 @@ class NotingSink final : public flow::Sink {
  private:
   std::shared_ptr<Stage> stage_;
   Received& received_;
+  std::vector<std::optional<size_t>> columns_;  // of the table, in the rows; a column that is not set is NULL
   std::unique_ptr<codec::RecordEncoder> encoder_;
   flow::SinkCounts counts_;
 };
@@ -52,14 +59,19 @@ class NotingSink final : public flow::Sink {
 connect::MakeSink script_sink(const std::shared_ptr<Stage>& stage) {
   return [stage](const connect::TableContext& context) -> Result<std::unique_ptr<flow::Sink>> {
     Received& received = stage->received()[context.table];
-    received.schema = context.schema;
+    received.schema = context.table_schema;
+    std::vector<std::optional<size_t>> columns;
+    for (const columnar::Field& field : context.table_schema->fields()) {
+      columns.push_back(context.schema->find(field.name));
+    }
     received.primary_key = context.primary_key;
     std::unique_ptr<codec::RecordEncoder> encoder;
     const auto format = context.options.find("format");
     if (format != context.options.end()) {
       STRAND_TRY(encoder, codec::make_encoder(format->second, context.schema, context.options));
     }
-    return std::unique_ptr<flow::Sink>(std::make_unique<NotingSink>(stage, received, std::move(encoder)));
+    return std::unique_ptr<flow::Sink>(
+        std::make_unique<NotingSink>(stage, received, std::move(columns), std::move(encoder)));
   };
 }
 
@@ -68,6 +80,7 @@ void add_script_connectors(connect::Registry& registry, const std::shared_ptr<St
   script.finder = script_finder();
   script.reader = script_reader(stage);
   script.sink = script_sink(stage);
+  script.metadata = script_metadata;
   script.source_options = {"changelog", "watermark", "lookup", "format", "scan.watermark.*"};
   for (const char* format : {"json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"}) {
     for (const std::string& option : codec::format_options(format)) script.source_options.push_back(option);

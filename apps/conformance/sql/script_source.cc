@@ -7,6 +7,17 @@
 namespace strand::conformance::sql {
 namespace {
 
+constexpr int64_t kFirstTimestamp = 1'704'067'200'000;  // 2024-01-01
+
+/// The columns that stand in the record itself.
+columnar::SchemaPtr record_schema(const connect::TableContext& context) {
+  std::vector<columnar::Field> fields;
+  for (size_t i = 0; i < context.schema->size(); ++i) {
+    if (!context.metadata.contains(i)) fields.push_back((*context.schema)[i]);
+  }
+  return std::make_shared<columnar::Schema>(std::move(fields));
+}
+
 class OneShard final : public flow::ShardFinder {
  public:
   Result<std::vector<std::string>> find() override { return std::vector<std::string>{"0"}; }
@@ -20,8 +31,10 @@ class FeedReader final : public flow::SourceReader {
              std::unique_ptr<codec::RecordDecoder> decoder, bool skip_bad)
       : feed_(feed),
         table_(context.table),
+        schema_(context.schema),
+        metadata_(context.metadata),
         decoder_(std::move(decoder)),
-        output_(context.schema),
+        output_(record_schema(context)),
         skip_bad_(skip_bad) {}
 
   Status assign(const ShardState& shard) override {
@@ -43,7 +56,7 @@ class FeedReader final : public flow::SourceReader {
     }
     out.kind = flow::Polled::Kind::kRows;
     out.records = 1;
-    out.batch = output_.take_rows();
+    out.batch = with_metadata(output_.take_rows());
     if (line.kind != columnar::RowKind::kInsert && out.batch.rows() == 1) {
       out.batch = out.batch.with_kinds(
           std::make_shared<const std::vector<uint8_t>>(1, static_cast<uint8_t>(line.kind)));
@@ -58,8 +71,35 @@ class FeedReader final : public flow::SourceReader {
   bool ended(size_t) const override { return feed_.ended && next_ == feed_.lines.size(); }
 
  private:
+  /// The rows of one line, with its metadata where the table wants it.
+  columnar::Batch with_metadata(const columnar::Batch& rows) const {
+    if (metadata_.empty()) return rows;
+    std::vector<columnar::ColumnPtr> columns;
+    size_t next = 0;
+    for (size_t i = 0; i < schema_->size(); ++i) {
+      const auto key = metadata_.find(i);
+      columns.push_back(key == metadata_.end() ? rows.column_ptr(next++)
+                                               : constant(key->second, i, rows.rows()));
+    }
+    return columnar::Batch(schema_, std::move(columns), rows.rows()).with_kinds(rows.kinds());
+  }
+
+  columnar::ColumnPtr constant(const std::string& key, size_t column, int64_t rows) const {
+    const auto offset = static_cast<int64_t>(next_) - 1;
+    columnar::ColumnBuilder builder((*schema_)[column].type);
+    for (int64_t i = 0; i < rows; ++i) {
+      if (key == "topic") builder.append_string(table_);
+      if (key == "partition") builder.append<int32_t>(0);
+      if (key == "offset") builder.append<int64_t>(offset);
+      if (key == "timestamp") builder.append<int64_t>(kFirstTimestamp + offset * 1'000);
+    }
+    return builder.finish();
+  }
+
   Stage::Feed& feed_;
   std::string table_;
+  columnar::SchemaPtr schema_;
+  std::map<size_t, std::string> metadata_;
   std::unique_ptr<codec::RecordDecoder> decoder_;
   codec::DecodeOutput output_;
   bool skip_bad_;
@@ -69,6 +109,14 @@ class FeedReader final : public flow::SourceReader {
 
 }  // namespace
 
+std::vector<columnar::Field> script_metadata(const std::map<std::string, std::string>&) {
+  using columnar::TypeKind;
+  return {{"topic", columnar::make_type(TypeKind::kString, false)},
+          {"partition", columnar::make_type(TypeKind::kInt, false)},
+          {"offset", columnar::make_type(TypeKind::kBigInt, false)},
+          {"timestamp", columnar::timestamp_type(3, /*ltz=*/true, /*nullable=*/false)}};
+}
+
 connect::MakeFinder script_finder() {
   return [](const connect::TableContext&) -> Result<std::unique_ptr<flow::ShardFinder>> {
     return std::unique_ptr<flow::ShardFinder>(std::make_unique<OneShard>());
@@ -77,14 +125,20 @@ connect::MakeFinder script_finder() {
 
 connect::MakeReader script_reader(const std::shared_ptr<Stage>& stage) {
   return [stage](const connect::TableContext& context) -> Result<std::unique_ptr<flow::SourceReader>> {
+    const auto changelog = context.options.find("changelog");
+    if (changelog != context.options.end() && changelog->second == "upsert" && context.primary_key.empty()) {
+      return Status(ErrorCode::kBadOption, "a table of updates by key needs a primary key")
+          .hint("declare PRIMARY KEY (…) NOT ENFORCED");
+    }
     const auto given = context.options.find("format");
     const std::string format = given == context.options.end() ? "json" : given->second;
     STRAND_TRY(auto decoder,
-               codec::make_decoder(format, context.schema, context.table_schema, context.options));
+               codec::make_decoder(format, record_schema(context), context.table_schema, context.options));
     const auto skip = context.options.find(format + ".ignore-parse-errors");
     const bool skip_bad = skip != context.options.end() && skip->second == "true";
     return std::unique_ptr<flow::SourceReader>(
-        std::make_unique<FeedReader>(stage->feed(context.table), context, std::move(decoder), skip_bad));
+        std::make_unique<FeedReader>(stage->feed(context.table.substr(context.table.rfind('.') + 1)), context,
+                                     std::move(decoder), skip_bad));
   };
 }
 

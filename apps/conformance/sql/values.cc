@@ -14,7 +14,7 @@ using columnar::TypeKind;
 
 /// The value that Java's text of it is read as.
 Json floating(const std::string& text, double value) {
-  return std::isfinite(value) ? Json(std::strtod(text.c_str(), nullptr)) : Json(text);
+  return std::isfinite(value) ? Json(value) : Json(text);
 }
 
 std::string hex_text(std::string_view bytes) {
@@ -93,9 +93,8 @@ Json value_to_json(const Column& column, int64_t row) {
 
 Json normalized(const Json& value, const columnar::Type& type) {
   if (value.is_null()) return value;
-  if (value.is_number() && (type.kind == TypeKind::kFloat || type.kind == TypeKind::kDouble)) {
-    return value.get<double>();
-  }
+  if (value.is_number() && type.kind == TypeKind::kFloat) return static_cast<double>(value.get<float>());
+  if (value.is_number() && type.kind == TypeKind::kDouble) return value.get<double>();
   if (!value.is_array()) return value;
   Json out = Json::array();
   for (size_t i = 0; i < value.size(); ++i) {
