@@ -34,12 +34,7 @@ class Grouping {
         keys_.push_back(std::move(key));
       }
     }
-    if (!input_.window) return Status();
-    if (grouped_window_[0] && grouped_window_[1]) return check_partition();
-    return error_at(ErrorCode::kBadWindow,
-                    select_.group_by.empty() ? input_.window->place : select_.group_by[0]->place,
-                    "the rows of a window are grouped by window_start and window_end")
-        .hint("add window_start, window_end to GROUP BY");
+    return input_.window ? check_partition() : Status();
   }
 
   Result<ExprPtr> bind(const ast::Expr& e) { return out_.bind(e); }

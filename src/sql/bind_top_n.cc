@@ -1,3 +1,5 @@
+#include <algorithm>
+
 // A bounded rank becomes a deduplication or a Top-N.
 #include "sql/binder.h"
 #include "sql/horizon.h"
@@ -34,8 +36,26 @@ Result<Relation> Binder::deduplicate(const Relation& input, const PendingRank& r
   return result;
 }
 
+namespace {
+
+/// Whether rows are ranked within their windows: such a rank is final when the window has ended, not before.
+bool ranks_windows(const Relation& input, const PendingRank& rank) {
+  const auto keyed_by = [&](const char* name) {
+    return std::any_of(rank.keys.begin(), rank.keys.end(),
+                       [&](size_t key) { return input.schema()[key].name == name; });
+  };
+  return keyed_by("window_start") && keyed_by("window_end");
+}
+
+}  // namespace
+
 Result<Relation> Binder::top_n(const Relation& input, const PendingRank& rank, const RankRange& range,
                                bool read) {
+  if (ranks_windows(input, rank)) {
+    return error_at(ErrorCode::kUnsupportedSql, rank.place,
+                    "a Top-N of the rows of each window is not supported")
+        .hint("give the window's bounds other names: each change of the Top-N then shows at once");
+  }
   if (rank.newest_first) {
     return error_at(ErrorCode::kUnsupportedSql, rank.place,
                     "of rows by processing time, newest first, only the first can be kept")
