@@ -7,6 +7,7 @@
 #include "checkpoint/names.h"
 #include "checkpoint/sealed.h"
 #include "checkpoint/store.h"
+#include "env/fresh_file.h"
 
 namespace strand::checkpoint {
 
@@ -218,10 +219,7 @@ Status Store::copy_files(const Manifest& manifest, const std::string& from, cons
   for (const auto& [file, sections] : by_file(manifest)) {
     STRAND_TRY(const auto bytes, read_verified(*files_, from, sections));
     const std::string temporary = to + "/" + file + std::string(env::kTemporarySuffix);
-    STRAND_TRY(const std::unique_ptr<env::WriteFile> out, files_->create(temporary));
-    STRAND_OK(out->append(*bytes));
-    STRAND_OK(out->sync());
-    STRAND_OK(out->close());
+    STRAND_OK(env::write_fresh(*files_, temporary, *bytes));
     STRAND_OK(files_->rename(temporary, to + "/" + file));
   }
   return files_->sync_dir(to);

@@ -1,5 +1,7 @@
 #include "env/env.h"
 
+#include "env/fresh_file.h"
+
 namespace strand::env {
 
 Result<std::string> read_all(FileSystem& files, const std::string& path, uint64_t limit) {
@@ -16,25 +18,23 @@ Result<std::string> read_all(FileSystem& files, const std::string& path, uint64_
   return bytes;
 }
 
-namespace {
-
-Status write_whole(FileSystem& files, const std::string& path, std::string_view bytes) {
+Status write_fresh(FileSystem& files, const std::string& path, std::string_view bytes) {
+  const Status removed = files.remove(path);
+  if (!removed.ok() && removed.code() != ErrorCode::kFileNotFound) return removed;
   STRAND_TRY(const std::unique_ptr<WriteFile> file, files.create(path));
   STRAND_OK(file->append(bytes));
   STRAND_OK(file->sync());
   return file->close();
 }
 
-}  // namespace
-
 Status write_atomically(FileSystem& files, const std::string& dir, const std::string& name,
                         std::string_view bytes) {
   const std::string path = dir + "/" + name;
   const std::string temporary = path + std::string(kTemporarySuffix);
-  Status written = write_whole(files, temporary, bytes);
+  Status written = write_fresh(files, temporary, bytes);
   if (written.ok()) written = files.rename(temporary, path);
   if (!written.ok()) {
-    // The first error is the one to report; a file that stays behind is replaced by the next attempt.
+    // The first error is the one to report; what stays behind is removed by the next attempt.
     static_cast<void>(files.remove(temporary).ok());
     return written;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "env/fresh_file.h"
+
 namespace strand::connect::file {
 namespace {
 
@@ -271,10 +273,9 @@ Status SinkFolder::commit(const std::vector<SealedEpoch>& sealed) {
 }
 
 Status SinkFolder::write_hidden(const SealedEpoch& sealed, const std::string& name) {
-  STRAND_TRY(const auto file, files_.create(hidden_path(name)));
-  STRAND_OK(file->append(*sealed.bytes));
-  STRAND_OK(file->sync());
-  return file->close();
+  const std::string temporary = hidden_path(name) + std::string(env::kTemporarySuffix);
+  STRAND_OK(env::write_fresh(files_, temporary, *sealed.bytes));
+  return files_.rename(temporary, hidden_path(name));
 }
 
 Status SinkFolder::commit_above(int32_t subtask, Marker marker, const std::vector<SealedEpoch>& sealed) {

@@ -130,7 +130,7 @@ TEST(PowerLoss, ASyncAfterAFailedOneProvesNothing) {
 
 TEST(PowerLoss, WriteAtomicallyLeavesTheOldOrTheNewWhereverItDies) {
   std::set<std::string> seen;
-  for (uint64_t call = 1; call <= 6; ++call) {  // create, append, sync, close, rename, sync_dir
+  for (uint64_t call = 1; call <= 7; ++call) {  // remove, create, append, sync, close, rename, sync_dir
     seen.merge(after_power_loss(
         [call](SimEnv& sim) {
           ASSERT_TRUE(write_atomically(sim.files, "/d", "f", "old").ok());
@@ -140,6 +140,26 @@ TEST(PowerLoss, WriteAtomicallyLeavesTheOldOrTheNewWhereverItDies) {
         "/d/f"));
   }
   EXPECT_THAT(seen, UnorderedElementsAre("old", "new"));
+}
+
+// What the failed one has left is removed, not written again: see ASyncAfterAFailedOneProvesNothing.
+TEST(PowerLoss, WriteAtomicallyTakesAFreshFileAfterAFailedSync) {
+  const auto seen = after_power_loss(
+      [](SimEnv& sim) {
+        uint64_t failed = 0;
+        sim.files.set_plan([&failed](const CallInfo& info) {  // the sync, and the removal of what it left
+          const bool fails =
+              (failed == 0 && info.call == Call::kSync) || (failed == 1 && info.call == Call::kRemove);
+          failed += fails ? 1 : 0;
+          return fails ? Fault::kIoError : Fault::kNone;
+        });
+        ASSERT_FALSE(write_atomically(sim.files, "/d", "f", "new").ok());
+        ASSERT_EQ(failed, 2u);
+        ASSERT_TRUE(sim.files.stat("/d/f.tmp").ok());
+        ASSERT_TRUE(write_atomically(sim.files, "/d", "f", "new").ok());
+      },
+      "/d/f");
+  EXPECT_THAT(seen, ElementsAre("new"));
 }
 
 TEST(PowerLoss, WithoutItsSyncsWriteAtomicallyIsCaught) {
