@@ -100,7 +100,7 @@ void bench_operator(const char* name, flow::Operator& op, int64_t n, int64_t war
     const columnar::Batch batch = builder.finish();
     const double start = now();
     STRAND_CHECK(op.process(0, batch, out).ok());
-    context.watermark = newest - Duration{1000};
+    context.reach(newest - Duration{1000});
     STRAND_CHECK(op.advance(out).ok());
     if (at >= warm) busy += now() - start;
   }

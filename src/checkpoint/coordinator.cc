@@ -175,17 +175,16 @@ void Coordinator::abort(Status reason) {
   }
   out_.emplace_back(AnswerSavepoint{failed.savepoint->id, reason, ""});
   if (failed.savepoint->drain && failed.stage != UnderWay::Stage::kRecording) {
-    fail_job(
-        Status(
-            ErrorCode::kTooManyCheckpointFailures,
-            "expected the savepoint of a stop with drain to complete, since event time has ended for it: " +
-                reason.to_string())
-            .hint("the job goes on from its last snapshot; ask for the stop again"));
+    Status failure(
+        ErrorCode::kTooManyCheckpointFailures,
+        "expected the savepoint of a stop with drain to complete, since event time has ended for it: " +
+            reason.to_string());
+    fail_job(std::move(failure).hint("the job goes on from its last snapshot; ask for the stop again"), true);
   }
 }
 
-void Coordinator::fail_job(Status reason) {
-  out_.emplace_back(FailJob{std::move(reason)});
+void Coordinator::fail_job(Status reason, bool drain) {
+  out_.emplace_back(FailJob{std::move(reason), drain});
   end();
 }
 

@@ -98,6 +98,7 @@ struct StopJob {
 };  // a stop savepoint is complete
 struct FailJob {
   Status status;
+  bool drain = false;  // a stop with drain could not be completed: no failure of the job
 };
 using Action = std::variant<RecordEpoch, InjectBarrier, WriteManifest, NotifyCommitted, NotifyAborted,
                             AnswerSavepoint, StopJob, FailJob>;
@@ -172,7 +173,7 @@ class Coordinator {
   void maybe_write();
   void complete(const std::string& path);
   void abort(Status reason);
-  void fail_job(Status reason);
+  void fail_job(Status reason, bool drain = false);
   void end();
   void refuse(const SavepointRequest& request, std::string_view why);
   WallTime next_due() const;

@@ -230,6 +230,7 @@ TEST(Coordinator, AFailedDrainFailsTheJobBecauseEventTimeHasEnded) {
   run.recorded(41, 1);
   EXPECT_THAT(run.on(TaskDeclined{{41}, 0, io_error()}, 2),
               ElementsAre("aborted 41", "answer 1 failed", "fail"));
+  EXPECT_TRUE(run.action<FailJob>(2).drain);
   Seconds early;
   early.on(SavepointAsked{{.id = 1, .stop = true, .drain = true}}, 1);
   EXPECT_THAT(early.on(EpochRecorded{{41}, io_error()}, 2), ElementsAre("aborted 41", "answer 1 failed"))

@@ -24,6 +24,7 @@ RunningJob::~RunningJob() {
 }
 
 Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& started) {
+  drain_failed_ = false;
   STRAND_TRY(auto attempt, runtime::JobAttempt::start(plan_, registry_, options_, choice, env_, events_));
   started = true;
   note_start(*attempt);
@@ -37,6 +38,7 @@ Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& sta
   if (abandoned_) driver_->stop();
   const Status ended = driver_->run();
   if (ended.ok()) return attempt_->finished();
+  drain_failed_ = attempt_->drain_failed();
   merge(reached_, progress_of(attempt_->view()));
   std::unique_ptr<runtime::JobAttempt> dead;
   {
@@ -87,7 +89,8 @@ JobEnd RunningJob::run(const runtime::RestoreChoice& choice) {
       return {savepoint_.empty() ? JobEnd::Kind::kInputEnded : JobEnd::Kind::kStopped, {}, savepoint_};
     }
     if (!ever_started) return {JobEnd::Kind::kRefused, finished.status(), {}};
-    const auto wait = policy.on_failure(finished.status(), began, env_.clock->now());
+    const std::optional<Duration> wait =
+        drain_failed_ ? Duration{0} : policy.on_failure(finished.status(), began, env_.clock->now());
     if (!wait) return {JobEnd::Kind::kFailed, policy.final_error(), {}};
     std::unique_lock lock(mutex_);
     note_failure(finished.status(), *wait);

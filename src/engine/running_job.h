@@ -86,6 +86,7 @@ class RunningJob {
   std::string savepoint_;
   WallTime started_;
   int restarts_ = 0;
+  bool drain_failed_ = false;  // the last attempt, by no fault of the job
   std::string last_error_;
   std::optional<WallTime> waits_until_;
   Progress reached_;

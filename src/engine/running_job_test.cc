@@ -175,6 +175,33 @@ TEST_F(RunningJobTest, WhoWaitsForASavepointMayLookAtTheJobWhenTheAttemptDies) {
   thread.join();
 }
 
+// Event time has ended for it and cannot be taken back.
+TEST_F(RunningJobTest, AStopWithDrainThatFailsStartsTheJobAgainWhateverTheStrategyAndItCanBeStoppedThen) {
+  options_.checkpoints.interval.reset();
+  options_.checkpoints.timeout = Duration{300};
+  const auto running = job();
+  JobEnd end{};
+  std::thread thread([&] { end = running->run({}); });
+  script_.polled.get_future().wait();
+  const auto stop = [&] {
+    std::promise<Status> answered;
+    running->savepoint(true, true,
+                       [&](Status status, const std::string&) { answered.set_value(std::move(status)); });
+    return answered.get_future().get();
+  };
+  EXPECT_EQ(stop().code(), ErrorCode::kCheckpointTimeout);
+  script_.stuck = false;
+  script_.polled = {};
+  script_.told = false;
+  script_.polled.get_future().wait();
+  EXPECT_EQ(running->view().restarts, 1);
+  EXPECT_THAT(running->view().last_error, ::testing::HasSubstr("stop with drain"));
+  while (!stop().ok()) {  // on a busy machine the timeout may hit again
+  }
+  thread.join();
+  EXPECT_EQ(end.kind, JobEnd::Kind::kStopped);
+}
+
 // Its folder may be locked by another process the moment it is gone.
 TEST_F(RunningJobTest, NothingInTheBackgroundOutlivesTheJob) {
   auto running = job();

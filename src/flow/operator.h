@@ -41,17 +41,28 @@ struct OperatorContext {
   std::optional<Epoch> restored;
   /// Wall time, set by the task before each call. The only clock there is.
   WallTime now;
-  /// The watermark of the operator's inputs, set by the task before each call; min() before the first.
+  /// The watermark of the operator's inputs; min() before the first.
   EventTime watermark = EventTime::min();
+  /// The newest watermark that was no end of input: what outlives the end of time (ids, totals, the floor of
+  /// what closes nothing) is judged by it, because a job may go on from there (replay.md T5).
+  EventTime before_end = EventTime::min();
   /// What the operator had closed before the restore, by key group (replay.md T1-T3).
   time::Floor floor;
   obs::Ledger* ledger = nullptr;
   obs::MemoryAccount* memory = nullptr;
   obs::EventSink* events = nullptr;
 
+  /// Event time has come so far.
+  void reach(EventTime time) {
+    watermark = time;
+    if (time != EventTime::max()) before_end = time;
+  }
   /// By which lateness is judged: max(floor, watermark). Of one key group, or of all (the lowest).
   EventTime judge(int32_t key_group) const { return std::max(watermark, floor.of(key_group)); }
   EventTime judge() const { return std::max(watermark, floor.lowest()); }
+  /// The same without the end of input.
+  EventTime lasting_judge(int32_t key_group) const { return std::max(before_end, floor.of(key_group)); }
+  EventTime lasting_judge() const { return std::max(before_end, floor.lowest()); }
 };
 
 /// One step of a job: takes batches and the passing of time, keeps state, emits batches.
@@ -103,7 +114,8 @@ class Operator {
 
   /// Whether it judges lateness, so that checkpoints hold its floor.
   virtual bool judges_lateness() const { return false; }
-  /// T5: the newest event time it has closed (end of windows, roll-ups) for the floor of a drained job.
+  /// T5: the end of the newest window that it has closed, for the floor of a drained job; min() if it closes
+  /// none.
   virtual EventTime last_closed() const { return EventTime::min(); }
   /// Rows and bytes of its state, for people.
   virtual int64_t state_rows() const { return 0; }
@@ -112,5 +124,12 @@ class Operator {
  private:
   static Status no_state();
 };
+
+/// How far the operator has come, for the floor that a barrier saves (replay.md T1). The end of input is no
+/// floor: what it has closed is (T5).
+inline EventTime reached_at_barrier(const OperatorContext& context, const Operator& op) {
+  const bool ended = context.watermark == EventTime::max();
+  return ended ? std::max(context.before_end, op.last_closed()) : context.watermark;
+}
 
 }  // namespace strand::flow

@@ -48,10 +48,6 @@ class Deduplicate : public Operator {
     return emit(batch, out);
   }
 
-  Status advance(Emitter&) override {
-    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
-    return Status();
-  }
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
     store_->snapshot(out, forgotten());
     return Status();
@@ -60,13 +56,15 @@ class Deduplicate : public Operator {
     store_->written(epoch, refs);
   }
   bool judges_lateness() const override { return options_.retention_column.has_value(); }
-  EventTime last_closed() const override { return newest_; }
   int64_t state_rows() const override { return store_->size(); }
   int64_t state_bytes() const override { return store_->memory_bytes(); }
 
  private:
-  /// What every key group has reached: ids at or below it are of no use. Nothing is, without retention.
-  EventTime forgotten() const { return options_.retention_column ? context_->judge() : EventTime::min(); }
+  /// What every key group has reached: ids at or below it are of no use. Nothing is, without retention. A job
+  /// that goes on from a drained snapshot needs its ids, so the end of input forgets none.
+  EventTime forgotten() const {
+    return options_.retention_column ? context_->lasting_judge() : EventTime::min();
+  }
 
   state::IdJudge judge() {
     if (!options_.retention_column) return {};
@@ -141,7 +139,6 @@ class Deduplicate : public Operator {
   DeduplicateOptions options_;
   OperatorContext* context_ = nullptr;
   std::unique_ptr<state::IdStore> store_;
-  EventTime newest_ = EventTime::min();
   Keys keys_;
   RowList row_list_;
   Times times_;

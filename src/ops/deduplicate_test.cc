@@ -17,6 +17,7 @@ using strand::testing::OperatorHarness;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 /// One row per ad, kept until the event time reaches ts + 2 minutes.
 DeduplicateOptions two_minutes() {
@@ -72,6 +73,19 @@ TEST(Deduplicate, WithoutRetentionNothingIsForgottenOrLate) {
   op.batch(click_batch({{"a", at("12:00")}, {"b", at("12:00")}}));
   EXPECT_EQ(op.ledger()[obs::Entry::kDuplicate], 1);
   EXPECT_EQ(op.ledger()[obs::Entry::kLate], 0);
+}
+
+TEST(Deduplicate, AJobThatGoesOnAfterADrainKnowsItsIds) {
+  auto op = job();
+  op.batch(click_batch({{"a", at("12:00"), 1}}));
+  op.watermark(at("12:01"));
+  op.snapshot();
+  op.batch(click_batch({{"b", at("12:01"), 2}}));
+  op.watermark(EventTime::max());
+  op.restore(op.snapshot(), 2);
+  op.batch(click_batch({{"a", at("12:01"), 3}, {"b", at("12:01"), 4}, {"c", at("12:00"), 5}}));
+  EXPECT_THAT(op.output(Port::kDuplicate), UnorderedElementsAre(HasSubstr(", 3]"), HasSubstr(", 4]")));
+  EXPECT_THAT(op.output(Port::kLate), IsEmpty()) << "the end of input is no floor";
 }
 
 TEST(Deduplicate, ARowThatASelectionHidesIsNotThere) {

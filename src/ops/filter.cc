@@ -30,12 +30,7 @@ class Filter : public Operator {
     STRAND_TRY(const Batch passed, select(batch));
     return passed.rows() == 0 ? Status() : out.emit(Port::kMain, passed);
   }
-  Status advance(Emitter&) override {
-    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
-    return Status();
-  }
   bool judges_lateness() const override { return judges_; }
-  EventTime last_closed() const override { return newest_; }
 
  private:
   Result<Batch> select(const Batch& batch) {
@@ -47,7 +42,6 @@ class Filter : public Operator {
   std::unique_ptr<expr::Evaluator> condition_;
   bool judges_;
   OperatorContext* context_ = nullptr;
-  EventTime newest_ = EventTime::min();
 };
 
 }  // namespace

@@ -57,7 +57,6 @@ class GroupAggregate : public Operator {
   }
 
   Status advance(Emitter&) override {
-    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
     if (!options_.retention_column || table_->size() < purge_at_) return Status();
     table_->retain([&](const char* row) { return !forgotten(row); });
     purge_at_ = std::max(kPurgeFrom, 2 * table_->size());
@@ -103,7 +102,6 @@ class GroupAggregate : public Operator {
   }
 
   bool judges_lateness() const override { return options_.retention_column.has_value(); }
-  EventTime last_closed() const override { return newest_; }
   int64_t state_rows() const override { return table_->size(); }
   int64_t state_bytes() const override { return static_cast<int64_t>(memory_.bytes() + table_->own_bytes()); }
 
@@ -111,10 +109,12 @@ class GroupAggregate : public Operator {
   EventTime judge(uint64_t hash) const {
     return context_->judge(columnar::key_group(hash, context_->max_parallelism));
   }
+  /// The end of input forgets no total: a job that goes on from a drained snapshot adds to it.
   bool forgotten(const char* row) const {
     if (!options_.retention_column) return false;
     const EventTime expiry = table_->expiry(row);
-    return expiry != EventTime::max() && reached(expiry, judge(state::KeyTable::hash_of(row)));
+    const int32_t group = columnar::key_group(state::KeyTable::hash_of(row), context_->max_parallelism);
+    return expiry != EventTime::max() && reached(expiry, context_->lasting_judge(group));
   }
 
   /// Until when each row keeps its key. A row without the column's value keeps it for ever.
@@ -191,7 +191,6 @@ class GroupAggregate : public Operator {
   state::PartSections sections_;
   obs::MemoryShare share_;
   int64_t purge_at_ = kPurgeFrom;
-  EventTime newest_ = EventTime::min();
 
   // Scratch memory of one batch.
   Keys keys_;

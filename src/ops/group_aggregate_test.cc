@@ -20,6 +20,7 @@ using strand::testing::OperatorHarness;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 /// SELECT ad, COUNT(*), MAX(spend), kept until the event time reaches ts + 2 minutes.
@@ -94,6 +95,21 @@ TEST(GroupAggregate, ARestoreTellsAllTotalsAsHeldRows) {
   EXPECT_THAT(op.output(), IsEmpty());
   op.batch(click_batch({{"b", at("12:03"), 7}}));
   EXPECT_THAT(op.output(), ElementsAre("+U[b, 2, 7]"));
+}
+
+TEST(GroupAggregate, AJobThatGoesOnAfterADrainKnowsItsTotals) {
+  auto op = job();
+  std::vector<Click> clicks;
+  for (int i = 0; i < 5000; ++i) clicks.push_back({"k-" + std::to_string(i), at("12:00"), 1});
+  op.batch(click_batch(clicks));
+  op.watermark(at("12:01"));
+  op.watermark(EventTime::max());
+  const auto saved = op.snapshot();
+  op.output();
+  op.restore(saved, 2);
+  EXPECT_THAT(op.held(), SizeIs(5000));
+  op.batch(click_batch({{"k-7", at("12:00"), 4}}));
+  EXPECT_THAT(op.output(), ElementsAre("+U[k-7, 2, 4]"));
 }
 
 TEST(GroupAggregate, MemoryOfForgottenKeysIsUsedAgain) {

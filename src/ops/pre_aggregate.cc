@@ -61,7 +61,6 @@ class PreAggregate : public Operator {
 
   /// Rule 3: partials go before the watermark that closes their window, and all of them before it passes.
   Status advance(Emitter& out) override {
-    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
     return options_.partial_rules.before_watermark ? flush(out) : Status();
   }
   /// Rule 2.
@@ -71,7 +70,6 @@ class PreAggregate : public Operator {
   WallTime next_wakeup() const override { return flush_at_; }
 
   bool judges_lateness() const override { return true; }
-  EventTime last_closed() const override { return newest_; }
   int64_t state_rows() const override { return slices_->rows(); }
   int64_t state_bytes() const override { return slices_->memory_bytes(); }
 
@@ -116,13 +114,10 @@ class PreAggregate : public Operator {
     slice.table->accumulators().update(batch, picked_rows_, state_rows_, slice.table->values());
     slice.held += static_cast<int64_t>(picked_rows_.size());
     if (flush_at_ == WallTime::never()) flush_at_ = context_->now + max_wait_;
-    // The end of time closes whatever is here.
-    newest_held_ = std::max(newest_held_, assigner_.last_window(found.slice).last + Duration{1});
   }
 
   Status flush(Emitter& out) {
     flush_at_ = WallTime::never();
-    if (context_->watermark == EventTime::max()) newest_ = std::max(newest_, newest_held_);
     RowEmitter rows(output_, out, Port::kMain);
     auto& all = slices_->all();
     while (!all.empty()) {
@@ -166,8 +161,6 @@ class PreAggregate : public Operator {
   OperatorContext* context_ = nullptr;
   std::unique_ptr<WindowSlices> slices_;
   WallTime flush_at_ = WallTime::never();
-  EventTime newest_ = EventTime::min();
-  EventTime newest_held_ = EventTime::min();
 
   // Scratch memory of one batch.
   Keys keys_;

@@ -33,19 +33,13 @@ class Project : public Operator {
     }
     return out.emit(Port::kMain, batch.with_columns(output_, std::move(columns)));
   }
-  Status advance(Emitter&) override {
-    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
-    return Status();
-  }
   bool judges_lateness() const override { return judges_; }
-  EventTime last_closed() const override { return newest_; }
 
  private:
   std::vector<std::unique_ptr<expr::Evaluator>> expressions_;
   bool judges_;
   SchemaPtr output_;
   OperatorContext* context_ = nullptr;
-  EventTime newest_ = EventTime::min();
 };
 
 }  // namespace

@@ -64,7 +64,6 @@ class SessionAggregate : public Operator {
   }
 
   Status advance(Emitter& out) override {
-    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
     RowEmitter rows(options_.output, out, Port::kMain);
     STRAND_OK(sessions_->close(
         context_->watermark,
@@ -106,7 +105,7 @@ class SessionAggregate : public Operator {
   }
 
   bool judges_lateness() const override { return true; }
-  EventTime last_closed() const override { return newest_; }
+  EventTime last_closed() const override { return newest_end_; }
   int64_t state_rows() const override { return sessions_->sessions(); }
   int64_t state_bytes() const override { return sessions_->bytes(); }
 
@@ -133,7 +132,7 @@ class SessionAggregate : public Operator {
     const int64_t counted = accumulators_.all->count(accumulators_.held, session.accumulators());
     context_->ledger->add(Entry::kCounted, counted);
     held_ -= counted;
-    newest_ = std::max(newest_, window.last + Duration{1});
+    newest_end_ = std::max(newest_end_, window.last + Duration{1});
     append_window_row(window, row, session.accumulators(), keys_, options_.keys.size(),
                       *accumulators_.aggregates, rows.row());
     return rows.end_row();
@@ -152,7 +151,7 @@ class SessionAggregate : public Operator {
   state::PartSections sections_;
   std::unique_ptr<obs::MemoryShare> share_;
   int64_t held_ = 0;
-  EventTime newest_ = EventTime::min();  // seen or closed, without the end of time
+  EventTime newest_end_ = EventTime::min();  // end of a window that was closed
 
   // Scratch memory of one batch.
   Keys keys_;

@@ -98,7 +98,6 @@ class WindowAggregate : public Operator {
   }
 
   Status advance(Emitter& out) override {
-    if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
     while (const auto window = due()) {
       STRAND_OK(fire(*window, out));
       closed_end_ = window->end;
@@ -167,7 +166,7 @@ class WindowAggregate : public Operator {
   }
 
   bool judges_lateness() const override { return true; }
-  EventTime last_closed() const override { return newest_; }
+  EventTime last_closed() const override { return newest_end_; }
   int64_t state_rows() const override { return slices_->rows(); }
   int64_t state_bytes() const override { return slices_->memory_bytes(); }
 
@@ -206,7 +205,9 @@ class WindowAggregate : public Operator {
           windows_, [judge](const WindowBounds& window) { return reached(window.last, judge); });
       missed_[i] = static_cast<size_t>(open - windows_.begin());
       for (size_t w = 0; w < missed_[i]; ++w) late_.add(rows.rows[i], windows_[w], judge, missed_[i] == n);
-      if (missed_[i] == n) late_.book();
+      if (missed_[i] < n) continue;
+      late_.book();
+      if (options_.partial_input) tell_lost(batch, rows.rows[i], windows_.back());
     }
     const auto put_where = [&](const WindowBounds& bounds, bool last, auto&& condition) {
       on_time_.clear();
@@ -321,9 +322,23 @@ class WindowAggregate : public Operator {
     STRAND_OK(status);
     STRAND_OK(rows.flush());
     context_->ledger->add(Entry::kOut, rows.rows());
-    newest_ = std::max(newest_, window.last + Duration{1});
+    newest_end_ = std::max(newest_end_, window.last + Duration{1});
     tell(window, totals->held, rows.rows());
     return Status();
+  }
+
+  /// A partial sum has come to a closed window, and nobody can split it into rows any more. The rules of
+  /// partial sums keep this from happening.
+  void tell_lost(const Batch& batch, uint32_t row, const WindowBounds& window) {
+    if (context_->events == nullptr) return;
+    std::string key;
+    for (size_t i = 0; i < options_.keys.size(); ++i)
+      key += (i == 0 ? "" : " ") + columnar::value_to_string(batch.column(i), row);
+    obs::Event event{
+        obs::Level::kError, static_cast<int>(ErrorCode::kInternal), "partial_lost", context_->now, {}};
+    event.with("view", context_->operator_id).with("window", format_utc_time(window.start)).with("key", key);
+    event.with("rows", columnar::value_to_string(batch.column(options_.keys.size() + 1), row));
+    context_->events->on_event(std::move(event));
   }
 
   void tell(const WindowBounds& window, int64_t input, int64_t rows) {
@@ -348,8 +363,8 @@ class WindowAggregate : public Operator {
   OperatorContext* context_ = nullptr;
   std::unique_ptr<WindowSlices> slices_;
   WallTime early_at_ = WallTime::never();
-  EventTime newest_ = EventTime::min();  // seen or closed, without the end of time
-  EventTime closed_ = EventTime::min();  // windows up to here were emitted, or nobody had rows for them
+  EventTime newest_end_ = EventTime::min();  // end of a window that was closed
+  EventTime closed_ = EventTime::min();      // windows up to here were emitted, or nobody had rows for them
   int64_t closed_end_ = WindowAssigner::kNoEnd;  // windows with ends up to here are not emitted again
 
   // Scratch memory of one batch.

@@ -4,6 +4,7 @@
 
 #include "base/overload.h"
 #include "base/text.h"
+#include "runtime/drained_floors.h"
 
 namespace strand::runtime {
 
@@ -272,6 +273,7 @@ void JobAttempt::write_manifest(const checkpoint::WriteManifest& action, WallTim
   for (const checkpoint::TaskParts& parts : action.parts) {
     for (const auto& [id, part] : parts) manifest->operators[id].push_back(part);
   }
+  if (action.drained && options_.defences.t5_closed_below) raise_drained_floors(graph_, *manifest);
   const int retain = options_.retained;
   background([this, store = store_, manifest, retain]() -> std::function<void()> {
     auto path = store->complete(*manifest);
@@ -351,7 +353,10 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
             stopped_ = true;
             return Status();
           },
-          [&](const checkpoint::FailJob& a) { return a.status; },
+          [&](const checkpoint::FailJob& a) {
+            drain_failed_ = a.drain;
+            return a.status;
+          },
       },
       action);
 }

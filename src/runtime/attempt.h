@@ -89,6 +89,9 @@ class JobAttempt {
   bool finished() const { return finished_; }
   /// Why it finished, for the caller's exit: stopped by a savepoint or at the end of input.
   bool stopped() const { return stopped_; }
+  /// It failed because a stop with drain could not be completed: event time had ended and cannot be taken
+  /// back. That is no failure of the job, which goes on from its last snapshot.
+  bool drain_failed() const { return drain_failed_; }
   void ask_savepoint(bool stop, bool drain, SavepointAnswer answer);
   AttemptView view() const;
   const RestoreReport& restore_report() const { return report_; }
@@ -149,6 +152,7 @@ class JobAttempt {
   Status failure_;
   bool finished_ = false;
   bool stopped_ = false;
+  bool drain_failed_ = false;
   bool ending_ = false;
 };
 

@@ -63,7 +63,7 @@ Status Chain::pass_on(size_t index, const TimeEvents& events) {
   Slot& slot = slots[index];
   for (const flow::Element& event : events.events()) {
     if (const auto* watermark = std::get_if<flow::Watermark>(&event)) {
-      slot.context.watermark = watermark->time;
+      slot.context.reach(watermark->time);
       SlotEmitter out(*this, index, false);
       STRAND_OK(slot.op->advance(out).at(slot.label));
       // The end of input is told by `end`, behind everything that max() has fired.
@@ -170,9 +170,8 @@ Status Chain::barrier(const flow::Barrier& barrier, state::SnapshotBuilder& out,
     checkpoint::OperatorPart& part = parts[slot.context.operator_id];
     part.ledger = slot.ledger;
     if (!slot.op->judges_lateness() || !defences.t1_floor) continue;
-    // T5: end of input is no floor; what it has closed is.
-    const EventTime reached =
-        slot.context.watermark == EventTime::max() ? slot.op->last_closed() : slot.context.watermark;
+    const EventTime reached = defences.t5_end_is_no_floor ? flow::reached_at_barrier(slot.context, *slot.op)
+                                                          : slot.context.watermark;
     const time::Floor restored = defences.t1_restored ? slot.context.floor : time::Floor();
     for (const auto& floor : restored.at_barrier(slot.context.key_groups, reached)) {
       part.floors.push_back({floor.groups, floor.floor});

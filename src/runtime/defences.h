@@ -9,8 +9,11 @@ struct Defences {
   bool e1 = true;                         // an epoch is recorded as used before its barrier is injected
   bool e2 = true;                         // an attempt is recorded before it claims or writes anything
   bool dead_work = true;                  // an attempt starts when nothing of a dead one is under way
+  bool given_up_uploads = true;           // files of a checkpoint that was given up are not referred to
   bool t1_floor = true;                   // barriers save the floor
   bool t1_restored = true;                // and never one below the restored floor
+  bool t5_end_is_no_floor = true;         // a drained snapshot saves no floor at the end of time
+  bool t5_closed_below = true;            // and what roll-ups have closed is closed for what feeds them
   bool barrier_buffers = true;            // buffers are emptied before a snapshot
   bool partial_rows_judged = true;        // rows are judged late one by one, before any partial sum
   bool partials_before_watermark = true;  // partial sums go before the watermark

@@ -22,20 +22,22 @@ Result<bool> PipelineTask::take_messages(Phase upto) {
     if (const auto* inject = std::get_if<InjectBarrier>(&message)) {
       barriers_.push_back(inject->barrier);
     } else if (auto* assign = std::get_if<AssignShard>(&message)) {
-      STRAND_OK(source_->assign(assign->shard, *chain_));
+      // Where event time has ended, nothing is read any more: the job that goes on finds the shard.
+      if (!ended_) STRAND_OK(source_->assign(assign->shard, *chain_));
     } else if (std::holds_alternative<ShardsFinal>(message)) {
       source_->shards_final();
     } else if (const auto* aborted = std::get_if<CheckpointAborted>(&message)) {
       inputs_.abort(aborted->epoch);
       std::erase_if(barriers_, [&](const flow::Barrier& b) { return b.epoch <= aborted->epoch; });
-      last_ = false;
+      give_up_uploads(aborted->epoch);
+      if (last_ <= aborted->epoch) last_ = {};
     } else if (upto < Phase::kCompletions) {
       deferred_.push_back(std::move(message));
       continue;
     } else if (auto* written = std::get_if<SnapshotWritten>(&message)) {
       STRAND_OK(on_written(std::move(*written)));
-    } else if (last_ && writing_.empty()) {
-      done_ = true;  // the last checkpoint is complete
+    } else if (std::get<CheckpointComplete>(message).epoch == last_) {
+      done_ = true;
       context_.master->post(TaskDone{id_});
     }
     any = true;
@@ -56,6 +58,13 @@ Status PipelineTask::on_written(SnapshotWritten written) {
   }
   context_.master->post(Acknowledged{id_, written.epoch, std::move(parts.mapped())});
   return Status();
+}
+
+/// Uploads of epochs that have ended count for nothing, however late they land: no manifest names their
+/// files, so the next checkpoint removes them.
+void PipelineTask::give_up_uploads(Epoch upto) {
+  if (!chain_->defences.given_up_uploads) return;
+  std::erase_if(writing_, [upto](const auto& upload) { return upload.first <= upto; });
 }
 
 Result<bool> PipelineTask::timers(WallTime now) {
@@ -111,7 +120,9 @@ Status PipelineTask::pass_barrier(const flow::Barrier& barrier) {
     part.ledger = source_->ledger;
   }
   STRAND_OK(chain_->barrier(barrier, builder, parts));
-  last_ = barrier.kind == flow::BarrierKind::kStop || barrier.kind == flow::BarrierKind::kDrain;
+  if (barrier.kind == flow::BarrierKind::kStop || barrier.kind == flow::BarrierKind::kDrain)
+    last_ = barrier.epoch;
+  give_up_uploads(barrier.epoch);  // the barrier may overtake the notice that the epoch before has ended
   writing_.emplace(barrier.epoch, std::move(parts));
   write_snapshot(context_, *this, std::move(builder));
   inputs_.release();
@@ -151,7 +162,8 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
     source_->start(now);
     STRAND_OK(chain_->tell_held());
   }
-  if (last_) return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, WallTime::never()};
+  if (last_ > Epoch{0})
+    return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, WallTime::never()};
   STRAND_TRY(const bool fired, timers(now));
   if (fired || upto == Phase::kTimers) return fired ? progressed : Step{};
   // A tick that is overdue does not wait for the reads of its instant.

@@ -36,6 +36,7 @@ class PipelineTask final : public Task {
   Status on_element(const Inputs::Next& next);
   Status pass_barrier(const flow::Barrier& barrier);
   Status on_written(SnapshotWritten written);
+  void give_up_uploads(Epoch upto);
   Status end_if_ended();
 
   std::unique_ptr<SourceHead> source_;
@@ -44,13 +45,13 @@ class PipelineTask final : public Task {
   std::vector<std::vector<Entry>> entries_;
   KeyGroupRange key_groups_;
   const AttemptContext& context_;
-  std::vector<TaskMessage> deferred_;    // of a later phase of this instant
-  std::vector<flow::Barrier> barriers_;  // injected, not passed yet
-  std::map<Epoch, checkpoint::TaskParts> writing_;
+  std::vector<TaskMessage> deferred_;               // of a later phase of this instant
+  std::vector<flow::Barrier> barriers_;             // injected, not passed yet
+  std::map<Epoch, checkpoint::TaskParts> writing_;  // of the epoch under way
   WallTime now_;
   bool told_held_ = false;
   bool ended_ = false;
-  bool last_ = false;
+  Epoch last_{0};  // of a stop whose barrier has passed
   bool done_ = false;
   std::string blocked_;
 };

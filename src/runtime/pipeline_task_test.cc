@@ -62,6 +62,91 @@ TEST_F(StoppingTask, AStopThatWasGivenUpBeforeItsBarrierPassedStopsNothing) {
   EXPECT_EQ(input_.front(), nullptr);
 }
 
+TEST_F(StoppingTask, ANoticeOfAnEarlierEpochDoesNotEndAStop) {
+  inject_stop(Epoch{2});
+  step();
+  task_.mailbox().post(CheckpointAborted{Epoch{1}});
+  step();
+  input_.push(flow::Watermark{EventTime{1}});
+  step();
+  EXPECT_NE(input_.front(), nullptr);
+  task_.mailbox().post(CheckpointComplete{Epoch{2}});
+  step();
+  EXPECT_EQ(step().state, Step::State::kFinished);
+}
+
+// ---- uploads
+
+/// Says which of its snapshots it was told of as written.
+class Incremental final : public flow::Operator {
+ public:
+  explicit Incremental(std::vector<Epoch>& written) : written_(written) {}
+  Status open(flow::OperatorContext&) override { return Status(); }
+  Status process(int, const flow::Batch&, flow::Emitter&) override { return Status(); }
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>&) override {
+    written_.push_back(epoch);
+  }
+
+ private:
+  std::vector<Epoch>& written_;
+};
+
+class UploadingTask : public PipelineTaskTest {
+ protected:
+  UploadingTask() {
+    auto chain = std::make_unique<Chain>();
+    chain->slots.emplace_back();
+    chain->slots[0].op = std::make_unique<Incremental>(written_);
+    task_ = std::make_unique<PipelineTask>(
+        0, "t", nullptr, std::move(chain), std::vector<flow::Channel*>{&input_},
+        std::vector<std::vector<Target>>{{}}, KeyGroupRange{0, 127}, context_);
+  }
+  void barrier(int64_t epoch) {
+    input_.push(flow::Barrier{Epoch{epoch}, flow::BarrierKind::kCheckpoint});
+    step();
+  }
+  void uploaded(int64_t epoch) {
+    task_->mailbox().post(SnapshotWritten{Epoch{epoch}, Status(), {}});
+    step();
+  }
+  void aborted(int64_t epoch) {
+    task_->mailbox().post(CheckpointAborted{Epoch{epoch}});
+    step();
+  }
+  void step() { PipelineTaskTest::step(*task_, WallTime{0}); }
+  size_t acknowledged() { return master_.take().size(); }
+
+  std::vector<Epoch> written_;
+  flow::Channel input_{nullptr};
+  std::unique_ptr<PipelineTask> task_;
+};
+
+TEST_F(UploadingTask, AnUploadIsToldAndAcknowledged) {
+  barrier(1);
+  uploaded(1);
+  EXPECT_THAT(written_, ::testing::ElementsAre(Epoch{1}));
+  EXPECT_EQ(acknowledged(), 1u);
+}
+
+// No manifest will name its files: the next checkpoint removes them.
+TEST_F(UploadingTask, AnUploadOfACheckpointThatWasGivenUpCountsForNothing) {
+  barrier(1);
+  aborted(1);
+  uploaded(1);
+  EXPECT_THAT(written_, ::testing::IsEmpty());
+  EXPECT_EQ(acknowledged(), 0u);
+}
+
+TEST_F(UploadingTask, ABarrierThatOvertakesTheNoticeGivesUpWhatIsBeforeItAndTheNoticeNothingBehind) {
+  barrier(1);
+  barrier(2);
+  uploaded(1);
+  aborted(1);
+  uploaded(2);
+  EXPECT_THAT(written_, ::testing::ElementsAre(Epoch{2}));
+  EXPECT_EQ(acknowledged(), 1u);
+}
+
 // ---- the clock of a source
 
 /// Has a shard and nothing to read.
@@ -176,6 +261,16 @@ TEST_F(SourceTask, AShardIsNotIdleBecauseTheTaskWasNotSteppedOrTheClockWasSetAhe
   pass(Duration{500});
   step_at(now_ + Duration{60'000});
   EXPECT_FALSE(idle());
+}
+
+TEST_F(SourceTask, AShardThatIsFoundWhenADrainHasEndedTimeIsNotRead) {
+  pass(Duration{500});
+  task_->mailbox().post(InjectBarrier{{Epoch{1}, flow::BarrierKind::kDrain}});
+  pass(Duration{100});
+  task_->mailbox().post(AssignShard{{"S2", "", 0}});
+  pass(Duration{100});
+  task_->publish();
+  EXPECT_EQ(task_->view().shards.size(), 1U);
 }
 
 TEST_F(SourceTask, AClockThatIsSetBackMakesNoWaitLonger) {

@@ -37,10 +37,10 @@ Result<bool> SinkTask::handle_messages(Phase upto) {
       // It passes all the same, since the rows before it must be acknowledged before those behind it are
       // tagged.
       if (barrier_ && barrier_->epoch <= aborted->epoch) barrier_->kind = flow::BarrierKind::kCheckpoint;
-      last_ = false;
+      if (last_ <= aborted->epoch) last_ = {};
     } else if (const auto* complete = std::get_if<CheckpointComplete>(&message)) {
       STRAND_OK(sink_->committed(complete->epoch));
-      if (last_) closing_ = true;
+      closing_ = closing_ || complete->epoch == last_;
     }
   }
   return any;
@@ -76,7 +76,8 @@ Result<bool> SinkTask::finish_barrier() {
   checkpoint::TaskParts parts;
   parts[operator_id_].ledger = ledger_;
   tag_.epoch = barrier_->epoch;
-  last_ = barrier_->kind == flow::BarrierKind::kStop || barrier_->kind == flow::BarrierKind::kDrain;
+  if (barrier_->kind == flow::BarrierKind::kStop || barrier_->kind == flow::BarrierKind::kDrain)
+    last_ = barrier_->epoch;
   writing_.emplace(barrier_->epoch, std::move(parts));
   write_snapshot(context_, *this, std::move(builder));
   barrier_.reset();

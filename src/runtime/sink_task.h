@@ -39,7 +39,7 @@ class SinkTask final : public Task {
   flow::WriteTag tag_;
   obs::Ledger ledger_;
   std::map<Epoch, checkpoint::TaskParts> writing_;  // snapshots under way
-  bool last_ = false;                               // its last barrier has passed
+  Epoch last_{0};                                   // of a stop whose barrier has passed
   bool closing_ = false;
   bool done_ = false;
   std::string blocked_;

@@ -90,6 +90,17 @@ TEST_F(SinkTaskTest, TheEndOfTheStopsOwnCheckpointClosesTheSink) {
   EXPECT_TRUE(seen_.closed);
 }
 
+// The notice may come after the barrier of the stop: what is behind it is in no complete checkpoint yet.
+TEST_F(SinkTaskTest, TheEndOfAnEarlierCheckpointDoesNotCloseTheSink) {
+  seen_.acknowledged = true;
+  channel_.push(flow::Barrier{Epoch{2}, flow::BarrierKind::kStop});
+  while (step().state == Step::State::kProgressed) {
+  }
+  task_->mailbox().post(CheckpointComplete{Epoch{1}});
+  step();
+  EXPECT_FALSE(seen_.closed);
+}
+
 // A task charges the memory account of its attempt when it goes: it must not outlive it.
 TEST_F(SinkTaskTest, ASnapshotUnderWayDoesNotKeepTheTask) {
   seen_.acknowledged = true;

@@ -69,7 +69,7 @@ class OperatorHarness {
     for (size_t i = 0; i < subtasks_.size(); ++i) watermark_of(i, time);
   }
   void watermark_of(size_t subtask, EventTime time) {
-    subtasks_[subtask].context.watermark = std::max(time, subtasks_[subtask].context.watermark);
+    subtasks_[subtask].context.reach(std::max(time, subtasks_[subtask].context.watermark));
     subtasks_[subtask].context.now = now_;
     ok(subtasks_[subtask], subtasks_[subtask].op->advance(*out_));
   }
@@ -102,8 +102,8 @@ class OperatorHarness {
           started.builders.emplace_back(started.all.epoch, subtask.context.key_groups);
       builder.set_operator(subtask.context.operator_id);
       ok(subtask, subtask.op->snapshot(started.all.epoch, builder));
-      const auto floors =
-          subtask.context.floor.at_barrier(subtask.context.key_groups, subtask.context.watermark);
+      const auto floors = subtask.context.floor.at_barrier(
+          subtask.context.key_groups, flow::reached_at_barrier(subtask.context, *subtask.op));
       started.all.floors.insert(started.all.floors.end(), floors.begin(), floors.end());
       started.all.ledger += *subtask.ledger;
     }
