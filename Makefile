@@ -26,7 +26,7 @@ story: build
 	@build/release/bin/story_test --facts
 
 sim: build
-	@build/release/bin/strandline sim examples/ad-clicks/job.sql --runs $(RUNS)
+	@build/release/bin/strandline sim examples/ad-clicks/job.sql --windows --runs $(RUNS)
 
 crash: build
 	@python3 tests/integration/kill_test.py --binary build/release/bin/strandline --kills $(N)

@@ -91,14 +91,14 @@ TEST(Semantics, EverySentenceNamesTestsThatExist) {
 
 /// The canaries that are named are those of the simulator.
 TEST(Semantics, CanariesAreThoseOfTheSimulator) {
-  const std::string simulator = text_of("apps/strandline/commands/sim.cc");
+  const std::string simulator = text_of("apps/strandline/commands/sim_canaries.cc");
   for (const Sentence& sentence : sentences()) {
     std::istringstream proofs(sentence.proof);
     for (std::string proof; std::getline(proofs, proof, ',');) {
       const size_t at = proof.find("simulate canary: ");
       if (at == std::string::npos) continue;
       const std::string name = proof.substr(at + 17);
-      EXPECT_NE(simulator.find("{\"" + name), std::string::npos) << sentence.where << ": no canary " << name;
+      EXPECT_NE(simulator.find("(\"" + name), std::string::npos) << sentence.where << ": no canary " << name;
     }
   }
 }

@@ -24,6 +24,12 @@ std::string bucket(int64_t millis, size_t length) {
 
 }  // namespace
 
+ClickShape punctual(ClickShape shape) {
+  shape.disorder = Duration{2'000};
+  shape.duplicates = shape.late = shape.bad = shape.future = 0;
+  return shape;
+}
+
 ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape) {
   Random random(seed);
   ClickInput input;
@@ -60,8 +66,8 @@ ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape) {
     const int64_t arrival = click.at.millis;
     click.event_millis = arrival - delay;
     const int64_t impression = click.event_millis - random.between(0, 20'000);
-    // One phone is years ahead: its event time is its arrival.
-    const bool year_2031 = random.chance(0.01);
+    // Event time is the arrival where the phone is years ahead.
+    const bool year_2031 = random.chance(shape.future);
     if (year_2031) click.event_millis = arrival;
     click.line =
         click_json(click, impression, year_2031 ? int64_t{1924992000000} : click.event_millis, arrival);

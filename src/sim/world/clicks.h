@@ -27,7 +27,8 @@ struct ClickLine {
 
 struct ClickInput {
   size_t shards = 3;
-  std::vector<ClickLine> lines;  // in the order of `at`
+  bool all_from_the_start = false;  // no shard comes while the job runs
+  std::vector<ClickLine> lines;     // in the order of `at`
 };
 
 struct ClickShape {
@@ -40,7 +41,10 @@ struct ClickShape {
   double late = 0.04;  // by 1 to 3 minutes
   double bad = 0.01;
   double silent_shard = 0.3;  // chance that one shard stops half way
+  double future = 0.01;       // phones whose clock is years ahead
 };
+/// No row that any order of reading makes late: nothing is old, copied, bad or ahead of its time.
+ClickShape punctual(ClickShape shape);
 
 /// Follows from the seed alone.
 ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape);

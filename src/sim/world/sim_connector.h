@@ -1,4 +1,4 @@
-// The connector `simstore`: tables of a simulated database.
+// The connectors of simulated jobs: tables of a simulated database.
 #pragma once
 
 #include "connect/registry.h"
@@ -7,7 +7,11 @@
 
 namespace strand::sim {
 
-/// A flush sink on `store`, which must outlive the sinks. All its writers share one lane.
-connect::Connector simstore_connector(SimStore* store, connect::table::Rules rules);
+/// `simstore`: a flush sink on `store`, which must outlive the sinks. All its writers share one lane. With
+/// `parallel` each subtask has a lane of its own.
+connect::Connector simstore_connector(SimStore* store, connect::table::Rules rules, bool parallel = false);
+
+/// `simlog`: rows are added in transactions, by several subtasks.
+connect::Connector simlog_connector(SimStore* store, connect::table::Rules rules);
 
 }  // namespace strand::sim

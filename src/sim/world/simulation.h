@@ -1,7 +1,8 @@
-// One simulated life of the ad-click job: random input, random faults, crashes anywhere, and a comparison at
-// the end.
+// One simulated life of a job: random input, random faults, crashes anywhere, stops and starts at other
+// parallelisms, and a comparison at the end.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "sim/env/env.h"
 #include "sim/store/sim_store.h"
 #include "sim/world/clicks.h"
+#include "sim/world/judge.h"
 
 namespace strand::sim {
 
@@ -20,9 +22,9 @@ namespace strand::sim {
 struct Defences {
   connect::table::Rules rules;  // of the sinks and stores
   runtime::Defences runtime;    // of the engine
-  bool file_syncs = true;       // fsync of files does something
-  bool folder_syncs = true;     // fsync of folders does something
   bool attempt_rows = true;     // W6 in the store
+  /// Syncs of the job that say ok and do nothing.
+  std::function<bool(Call call, std::string_view path)> no_sync;
 };
 
 struct SimulationOptions {
@@ -31,10 +33,14 @@ struct SimulationOptions {
   double power_loss = 0.4;   // share of the crashes in which the machine loses power
   double env_fault = 0.001;  // chance of a fault at a call of the environment
   int env_faults_max = 5;
-  double arrivals = 0.02;      // chance in each step that a request under way arrives
-  double slow_uploads = 0.15;  // share of the runs in which snapshots take seconds to write
-  double store_fault = 0.01;   // chance of a fault at a call of the store
-  int32_t parallelism = 1;
+  double arrivals = 0.02;       // chance in each step that a request under way arrives
+  double slow_uploads = 0.15;   // share of the runs in which snapshots take seconds to write
+  double store_fault = 0.01;    // chance of a fault at a call of the store
+  int32_t parallelism_max = 4;  // each attempt draws its own
+  int asks_max = 2;        // savepoints, stops and stops with drain, after which the job is started again
+  double goes_back = 0.2;  // chance that a start takes an older savepoint, where the job allows that
+  double upgrades = 0.2;   // chance that a start after a stop is a new generation
+  Duration checkpoint_timeout{30'000};
   int retained = 2;  // checkpoints
   ClickShape input;
   Defences defences;
@@ -49,6 +55,10 @@ struct SimulationResult {
   int64_t checkpoints = 0;
   int crashes = 0;
   int restarts = 0;  // after errors, in the same process
+  int starts = 0;    // after stops
+  int rescales = 0;
+  int drains = 0;
+  int returns = 0;  // to older savepoints
   uint64_t trace = 0;
   FaultCounts env_faults;
   StoreFaultCounts store_faults;
@@ -58,14 +68,11 @@ struct SimulationResult {
   bool counts() const { return rows >= 200 && shards >= 3 && checkpoints >= 3 && crashes + restarts > 0; }
 };
 
-/// The job on the simulator's input and stores: its source reads generated clicks, its SQLite tables stand in
-/// the simulated store, other sinks write files of the simulated machine. Its SQL runs as it is.
-/// kNotSimulated if it reads what is not generated (columns of `strandline gen clicks`), or writes no table
-/// that a recount of the clicks can judge: `ad_metrics` with fast_valid and late_valid by ad and bucket.
-/// `ad_running` and `exceptions` are judged where the job has them.
-Result<plan::Plan> simulation_plan(const plan::Plan& job);
+/// Where the clicks are: options of the table that reads them.
+std::map<std::string, std::string> click_files();
+inline constexpr Duration kIdleTimeout{20'000};
 
-/// Runs it. The same options give the same trace hash.
-SimulationResult simulate(const plan::Plan& plan, const SimulationOptions& options);
+/// Runs the job. The same options give the same trace hash.
+SimulationResult simulate(const SimulatedJob& job, const SimulationOptions& options);
 
 }  // namespace strand::sim

@@ -1,6 +1,6 @@
 // Which jobs the simulator runs. That it finds what it is for is proved by `strandline sim` itself, with its
 // canaries.
-#include "sim/world/simulation.h"
+#include "sim/world/judge_ad_clicks.h"
 
 #include <gmock/gmock.h>
 
@@ -11,8 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<plan::Plan> simulated(const std::string& clicks, const std::string& metrics,
-                             const std::string& select) {
+Result<SimulatedJob> simulated(const std::string& clicks, const std::string& metrics,
+                               const std::string& select) {
   sql::SqlInput input;
   input.file = "job.sql";
   input.text = "CREATE TABLE c (" + clicks +
@@ -20,7 +20,7 @@ Result<plan::Plan> simulated(const std::string& clicks, const std::string& metri
                metrics + ";\nINSERT INTO ad_metrics (k, fast_valid) " + select +
                ";\nINSERT INTO ad_metrics (k, late_valid) " + select + ";\n";
   STRAND_TRY(const auto compiled, sql::compile(input));
-  return simulation_plan(compiled.plan);
+  return simulated_ad_clicks(compiled.plan);
 }
 
 constexpr const char* kMetricsTable =
@@ -31,10 +31,10 @@ TEST(SimulationPlan, PutsGeneratedClicksAndASimulatedStoreAtTheEndsOfTheJob) {
   const auto plan =
       simulated("ad_id STRING, spend_micros BIGINT", kMetricsTable, "SELECT ad_id, spend_micros FROM c");
   ASSERT_TRUE(plan.ok()) << plan.status().to_string();
-  for (const plan::NodePtr& sink : plan->sinks) {
+  for (const plan::NodePtr& sink : plan->plan.sinks) {
     EXPECT_EQ(std::get<plan::SinkWrite>(sink->detail).table.options.at("connector"), "simstore");
   }
-  const auto& scan = std::get<plan::Scan>(plan->nodes().front()->detail);
+  const auto& scan = std::get<plan::Scan>(plan->plan.nodes().front()->detail);
   EXPECT_EQ(scan.table.options.at("path"), "/clicks");
 }
 
@@ -55,7 +55,7 @@ TEST(SimulationPlan, RefusesAJobThatNoRecountOfClicksCanJudge) {
       "SELECT ad_id FROM c;\n";
   const auto compiled = sql::compile(input);
   ASSERT_TRUE(compiled.ok()) << compiled.status().to_string();
-  EXPECT_THAT(simulation_plan(compiled->plan).status().to_string(),
+  EXPECT_THAT(simulated_ad_clicks(compiled->plan).status().to_string(),
               HasSubstr("writes fast_valid and late_valid"));
 }
 
