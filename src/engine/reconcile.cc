@@ -14,9 +14,23 @@ namespace {
 
 using Values = std::map<std::string, Cell>;
 
-/// `final_valid` of `late_valid`.
-std::string final_of(const std::string& late_column) {
-  return kFinalWriter + late_column.substr(late_column.find('_'));
+/// `final_valid` of `fast_valid`.
+std::string final_of(const std::string& column) { return kFinalWriter + column.substr(column.find('_')); }
+
+/// What a final column is made of; `late` is empty where late rows have no part of their own.
+struct Parts {
+  std::string final;
+  std::string fast;
+  std::string late;
+};
+std::vector<Parts> parts_of(const ComparedTable& table) {
+  std::vector<Parts> out;
+  for (const auto& [fast, late] : table.late_of) out.push_back({final_of(late), fast, late});
+  for (const std::string& fast : table.without_late) {
+    const std::string final = final_of(fast);
+    if (std::ranges::find(out, final, &Parts::final) == out.end()) out.push_back({final, fast, ""});
+  }
+  return out;
 }
 
 Cell value(const Values& row, const std::string& column) {
@@ -99,7 +113,7 @@ class Reconciliation {
     out.key = key;
     out.end = end_of(buckets_.date_of(key), horizon_.zone);
     out.closed = out.end && horizon_.closes(*out.end);
-    for (const auto& [fast, late] : table_.late_of) out.columns.push_back(column(key, fast, late));
+    for (const Parts& parts : parts_of(table_)) out.columns.push_back(column(key, parts));
     const auto tag = tag_of(row(key), kFinalWriter);
     if (tag) {
       out.state = dirty(row(key), *tag) ? HourState::kDirty : HourState::kFinal;
@@ -109,11 +123,12 @@ class Reconciliation {
     return out;
   }
 
-  Reconciled column(const Key& key, const std::string& fast, const std::string& late) const {
+  Reconciled column(const Key& key, const Parts& parts) const {
+    const std::string& fast = parts.fast;
     Reconciled out;
-    out.column = final_of(late);
+    out.column = parts.final;
     out.final = recounted(key, fast);
-    out.late = number(row(key), late);
+    out.late = number(row(key), parts.late);
     int64_t of_minutes = 0;
     const auto minutes = minutes_.find(key);
     if (minutes != minutes_.end()) {
@@ -164,7 +179,7 @@ std::vector<std::string> key_text(const Key& key) {
 
 std::vector<std::string> final_columns(const ComparedTable& table) {
   std::set<std::string> out;
-  for (const auto& [fast, late] : table.late_of) out.insert(final_of(late));
+  for (const Parts& parts : parts_of(table)) out.insert(parts.final);
   return {out.begin(), out.end()};
 }
 

@@ -101,6 +101,22 @@ TEST_F(Reconcile, OneMinuteTooHighAndAnotherTooLowAreBothShown) {
   EXPECT_EQ(sum(), "11 11 0 1 1 ") << "the totals agree, and a click is missing all the same";
 }
 
+// The same hour, with a sum that the job has not split into what came in time and what came late.
+TEST_F(Reconcile, ASumWithoutALatePartnerIsFinalWithWhatCameLateAsB) {
+  table.without_late = {"fast_spend"};
+  found.columns.push_back("fast_spend");
+  for (auto& row : found.rows) row.push_back("30");
+  for (auto& [key, row] : expected.rows) row.values["fast_spend"] = key[1]->starts_with("H") ? "70" : "35";
+  EXPECT_THAT(final_columns(table), ElementsAre("final_spend", "final_valid"));
+  const Reconciled spend = hour().columns.at(1);
+  EXPECT_EQ(spend.column, "final_spend");
+  EXPECT_EQ(spend.final, 70);
+  EXPECT_EQ(spend.fast, 60);
+  EXPECT_EQ(spend.late, 0);
+  EXPECT_EQ(spend.over, 0);
+  EXPECT_EQ(spend.missed, 10);
+}
+
 TEST_F(Reconcile, AnHourWithoutARowIsTheSumOfItsMinutes) { EXPECT_EQ(sum(), "12 11 0 0 1 "); }
 
 TEST_F(Reconcile, AnHourClosesAtExactlyItsEndAndTheTimeThatRowsAreAccepted) {

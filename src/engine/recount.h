@@ -38,6 +38,8 @@ struct ComparedTable {
   std::vector<std::string> key;
   std::vector<std::string> columns;            // to compare: those of the writers that are not `late_`
   std::map<std::string, std::string> late_of;  // column -> its late partner
+  /// Whole numbers of a table with late parts that have none of their own: what came late is not in them.
+  std::vector<std::string> without_late;
   /// Rows may be late on their way here, and no column of the table tells how many: a value may be lower than
   /// the recount's, never higher.
   bool may_miss_late = false;

@@ -20,6 +20,13 @@ bool is_key(const plan::TableSpec& table, const std::string& column) {
   return std::find(table.primary_key.begin(), table.primary_key.end(), column) != table.primary_key.end();
 }
 
+bool is_whole(const columnar::SchemaPtr& schema, const std::string& column) {
+  if (schema == nullptr) return false;
+  const auto at = schema->find(column);
+  return at && ((*schema)[*at].type->kind == columnar::TypeKind::kBigInt ||
+                (*schema)[*at].type->kind == columnar::TypeKind::kInt);
+}
+
 void pair_late_columns(ComparedTable& table) {
   std::vector<std::string> late;
   for (const std::string& column : table.columns) {
@@ -32,7 +39,15 @@ void pair_late_columns(ComparedTable& table) {
       if (partner.ends_with(ending)) table.late_of[partner] = column;
     }
   }
-  if (!late.empty() && !table.late_of.empty()) table.may_miss_late = false;
+  std::erase_if(table.without_late, [&](const std::string& column) {
+    return column.starts_with(kLate) || table.late_of.contains(column) ||
+           column.find('_') == std::string::npos;
+  });
+  if (table.late_of.empty()) {
+    table.without_late.clear();
+  } else {
+    table.may_miss_late = false;
+  }
 }
 
 std::string text_of(const Cell& cell) { return cell ? *cell : "NULL"; }
@@ -184,11 +199,14 @@ std::vector<ComparedTable> compared_tables(const plan::Plan& plan) {
                      write->table.primary_key,
                      {},
                      {},
+                     {},
                      false});
       at = out.end() - 1;
     }
     for (const std::string& column : write->columns) {
-      if (!is_key(write->table, column)) at->columns.push_back(column);
+      if (is_key(write->table, column)) continue;
+      at->columns.push_back(column);
+      if (is_whole(write->table.schema, column)) at->without_late.push_back(column);
     }
     at->may_miss_late = at->may_miss_late || reads_judge(*sink);
   }
