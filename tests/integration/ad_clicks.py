@@ -104,10 +104,15 @@ class AdClicks:
     def checkpoints(self):
         return self.job_state / "checkpoints"
 
+    def tables(self):
+        """Where each table of the job is."""
+        return [("clicks", self.clicks), ("ad_metrics", self.database), ("ad_running", self.database),
+                ("exceptions", self.exceptions)]
+
     def command(self, *more):
-        command = [self.binary, "--state", self.state, "run", self.job_file,
-                   "--with", f"clicks.path={self.clicks}", "--with", f"ad_metrics.path={self.database}",
-                   "--with", f"ad_running.path={self.database}", "--with", f"exceptions.path={self.exceptions}"]
+        command = [self.binary, "--state", self.state, "run", self.job_file]
+        for table, path in self.tables():
+            command += ["--with", f"{table}.path={path}"]
         for setting in self.settings:
             command += ["--set", setting]
         for option in self.options:

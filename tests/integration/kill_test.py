@@ -23,6 +23,7 @@ import time
 
 from ad_clicks import AdClicks, ClickMaker, Recount, close_windows, find_differences
 from checks import Checks
+import window_job
 
 SHARDS = 8
 LINES_PER_SECOND = 2_500
@@ -35,10 +36,10 @@ PHASES = ["start", "restore", "flush", "between checkpoints", "barrier", "manife
 class Writer(threading.Thread):
     """Appends lines to the shards until it is told to stop; often only a part of a line, whose rest comes later."""
 
-    def __init__(self, job, seed):
+    def __init__(self, job, seed, maker=ClickMaker):
         super().__init__()
         self.random = random.Random(seed ^ 0x5eed)
-        self.maker = ClickMaker(seed, SHARDS)
+        self.maker = maker(seed, SHARDS)
         self.job = job
         self.pending = [b""] * SHARDS
         self.files = [open(job.clicks / f"shard-{shard}.json", "ab", buffering=0) for shard in range(SHARDS)]
@@ -268,11 +269,52 @@ def run(checks, binary, folder, kills, seed, parallelism):
     return hits
 
 
+def run_windows(checks, binary, folder, kills, seed):
+    """Hopping and session windows, killed at random moments at parallelisms that change from life to life."""
+    title = "windows: "
+    job = window_job.WindowJob(binary, folder)
+    draw = random.Random(seed)
+    writer = Writer(job, seed, window_job.PunctualMaker)
+    writer.start()
+    while writer.lines == 0:
+        time.sleep(0.001)
+    died = []
+    try:
+        for number in range(1, kills + 1):
+            job.settings = ["execution.checkpointing.interval=300ms", f"parallelism.default={draw.randrange(1, 5)}"]
+            life = job.start()
+            time.sleep(draw.uniform(0.1, 1.5))
+            if not life.running():
+                died.append(f"life {number} ended by itself with {life.process.returncode}:\n{life.log()[-2_000:]}")
+                break
+            life.kill()
+            print(f"kill {number:4} windows, {job.settings[1]}, {writer.lines:8} lines written", flush=True)
+    finally:
+        writer.finish()
+    window_job.close_windows(job, SHARDS, writer.event_ms)
+    truth = window_job.recount(job.clicks)
+    life = job.start()
+    checks.check(not died, title + "every kill hit a running job while lines were written", "\n".join(died))
+    job.wait_for(lambda: not window_job.find_differences(job, truth), life)
+    differences = window_job.find_differences(job, truth)
+    checks.check(not differences, title + "the tables equal the recount: 0 lost, 0 doubled",
+                 f"{len(differences)} differences\n" + "\n".join(differences))
+    checks.equal(life.stop(), 0, title + "SIGTERM ends it with a savepoint and exit code 0")
+    differences = window_job.find_differences(job, truth)
+    checks.check(not differences, title + "and they still do after the stop", "\n".join(differences))
+    print(f"windows: {writer.lines} lines, {len(truth[0])} hops, {len(truth[1])} sessions, {kills} kills")
+    checks.check(len(truth[0]) > 20 and len(truth[1]) > 20, title + "there were hops and sessions")
+    ad, start = next(iter(truth[0]))
+    truth[0][ad, start] = (truth[0][ad, start][0] + 1, truth[0][ad, start][1])
+    checks.check(window_job.find_differences(job, truth), title + "the comparison sees one click too few in one hop")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="build/release/bin/strandline")
     parser.add_argument("--kills", type=int, default=42, help="in all")
     parser.add_argument("--parallel-kills", type=int, help="how many of them at parallelism 2; a third if not given")
+    parser.add_argument("--window-kills", type=int, default=10, help="more of them, in a job with hopping and session windows")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--keep", help="work in this folder and leave it there")
     arguments = parser.parse_args()
@@ -285,6 +327,8 @@ def main():
     for parallelism, kills in ((1, arguments.kills - parallel_kills), (2, parallel_kills)):
         if kills > 0:
             hits += run(checks, arguments.binary, folder / f"parallelism-{parallelism}", kills, arguments.seed, parallelism)
+    if arguments.window_kills > 0:
+        run_windows(checks, arguments.binary, folder / "windows", arguments.window_kills, arguments.seed)
     print("phases hit: " + ", ".join(f"{phase} {hits[phase]}" for phase in PHASES))
     if sum(hits.values()) >= 25:
         for phase in PHASES[1:]:
