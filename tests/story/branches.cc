@@ -136,11 +136,27 @@ const std::map<std::string, Change>& changes() {
          s.read("c8", "10:15:06.9");
          std::erase_if(s.branch.clicks, [](const StoryClick& c) { return c.label == "c11"; });
        }},
+      {"P1 without rule 3",
+       [](Setup& s) {
+         no_crash(s);
+         s.read("c8", "10:15:06.9");
+         s.branch.defences.partials_before_watermark = false;
+       }},
+      {"R1x",
+       [](Setup& s) {
+         no_crash(s);
+         s.branch.defences.partial_rows_judged = false;
+       }},
       {"P2", [](Setup& s) { s.read("c7", "10:14:59.9"); }},
       {"P2 off",
        [](Setup& s) {
          s.read("c7", "10:14:59.9");
          s.branch.defences.barrier_buffers = false;
+       }},
+      {"P2 timer only",
+       [](Setup& s) {
+         s.read("c7", "10:14:59.9");
+         s.branch.defences.barrier_buffers = s.branch.defences.partials_before_watermark = false;
        }},
       {"G", slow_c41},
       {"G last completed",
@@ -188,6 +204,11 @@ const std::map<std::string, Change>& changes() {
        [](Setup& s) {
          slow_checkpoints(s);
          s.branch.rules.w3 = false;
+       }},
+      {"any instant, no rule 3",
+       [](Setup& s) {
+         any_instant(s);
+         s.branch.defences.partials_before_watermark = false;
        }},
       {"x1", [](Setup& s) { s.add("x1", "S1", "ad_7", "10:13:59.5", "10:14:20.5"); }},
       {"up to 4.999", [](Setup& s) { up_to(s, "10:15:04.999"); }},

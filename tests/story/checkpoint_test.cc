@@ -24,7 +24,7 @@ std::string positions(const StoryRun& run, int64_t epoch) {
 /// Those of the ids that begin as the clicks of the story do.
 std::vector<std::string> story_ids(const StoryRun& run, int64_t epoch) {
   std::vector<std::string> ids;
-  for (const std::string& id : run.checkpoints().at(epoch).ids) {
+  for (const auto& [id, until] : run.checkpoints().at(epoch).ids) {
     if (id[0] == 'c') ids.push_back(id);
   }
   return ids;
@@ -82,6 +82,21 @@ TEST_P(Main, F147_F148_F149_FirstSnapshot) {
   EXPECT_EQ(w1.metrics.size(), 1U);
   fact("F148", "{(ad_7, M10:13): " + valid(w1.metrics, "ad_7 M10:13") + "}");
   fact("F149", text(first_write(run(), "ad_7 M10:13").tag.epoch.value));
+}
+
+TEST_P(Main, F130_AnIdIsKeptTwoHoursFromItsImpression) {
+  fact("F130", text(run().checkpoints().at(41).ids.at("c1")));
+}
+
+// With neither the barrier nor a watermark to empty it, the buffer waits for its timer.
+TEST(P2, F150_TheBufferWouldBeEmptiedAfterTheBarrier) {
+  const StoryRun& run = story("P2 timer only");
+  const auto left = std::ranges::find_if(run.moments(), [](const StoryMoment& m) {
+    return m.at >= story_time("10:14:59.9") && m.ledgers.at("per_minute.partial").in_state() == 0;
+  });
+  ASSERT_NE(left, run.moments().end());
+  ASSERT_EQ(run.at("10:14:59.9").ledgers.at("per_minute.partial").in_state(), 1);
+  fact("F150", text(left->at));
 }
 
 TEST(P2, F151_BarrierEmptiesTheBuffer) {

@@ -49,6 +49,9 @@ TEST(CrashAnywhere, F291_ClosedRowsDoNotReplaceTheFloor) {
 TEST(CrashAnywhere, F292_FindsWhatTagsOfBarriersAreFor) {
   fact("F292", text(sweep("any instant, last completed").second > 0));
 }
+TEST(CrashAnywhere, F294_FindsWhatPartialsBeforeWatermarksAreFor) {
+  fact("F294", text(sweep("any instant, no rule 3").second > 0));
+}
 
 }  // namespace
 }  // namespace strand::story

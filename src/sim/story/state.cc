@@ -5,7 +5,7 @@
 #include "ops/keys.h"
 #include "ops/rows.h"
 #include "state/aggregate_table.h"
-#include "state/id_store.h"
+#include "state/id_section.h"
 
 namespace strand::sim {
 
@@ -61,29 +61,17 @@ class StateReader {
     return Status();
   }
 
-  /// The sections of the ids hold only what was new in their epochs: they are read together.
+  /// The sections of the ids hold only what was new in their epochs: an id has the latest of its expiries.
   Status read_ids(const std::set<std::string>& asked) {
-    const std::vector<std::string> ids(asked.begin(), asked.end());
-    if (dedup_.empty() || ids.empty()) return Status();
-    state::IdStore store("", kAll, nullptr);
-    STRAND_OK(store.restore(dedup_, EventTime::min()));
-    const auto schema = std::make_shared<columnar::Schema>(
-        std::vector<columnar::Field>{{"id", columnar::make_type(columnar::TypeKind::kString, true)}});
-    columnar::BatchBuilder rows(schema);
-    for (const std::string& id : ids) {
-      rows.column(0).append_string(id);
-      rows.end_row();
-    }
-    std::vector<uint64_t> hashes;
-    constexpr size_t kId[] = {0};
-    hash_rows(rows.finish(), kId, hashes);
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const std::string_view key[] = {ids[i]};
-      const uint16_t group[] = {static_cast<uint16_t>(columnar::key_group(hashes[i], kMaxParallelism))};
-      const EventTime expiry[] = {EventTime::max()};
-      uint8_t fresh[] = {0};
-      store.insert({key, group, expiry}, {}, fresh);
-      if (fresh[0] == 0) out_.ids.insert(ids[i]);
+    for (const state::Section& section : dedup_) {
+      const auto read =
+          state::decode_ids(section.bytes(), [&](const state::IdKey& key, uint64_t meta, std::string_view) {
+            const std::string id(key.text);
+            if (!asked.contains(id)) return;
+            EventTime& until = out_.ids.emplace(id, EventTime::min()).first->second;
+            until = std::max(until, state::IdMeta::expiry(meta));
+          });
+      if (!read.ok()) return read.status();
     }
     return Status();
   }

@@ -20,7 +20,7 @@ struct StoryState {
   std::map<std::string, int64_t> counts;              // "ad_7 M10:14" -> clicks in the open minute
   std::map<std::string, int64_t> hours;               // "ad_7 H10" -> clicks in the roll-up
   std::map<std::string, int64_t> late;                // "ad_7 H10" -> late total
-  std::set<std::string> ids;                          // of those that were asked for
+  std::map<std::string, EventTime> ids;               // of those that were asked for: when it may be forgotten
   std::map<std::string, std::set<EventTime>> floors;  // by operator
   std::set<std::string> sections;                     // "distinct_clicks/ids"
 };
