@@ -104,7 +104,7 @@ void run(const char* name, Result<ops::OperatorPtr> made, int inputs, int64_t wa
     const double start = now();
     STRAND_CHECK(op.process(input, batch, out).ok());
     input = (input + 1) % inputs;
-    context.watermark = newest - Duration{1000};
+    context.reach(newest - Duration{1000});
     STRAND_CHECK(op.advance(out).ok());
     if (at >= warm) {
       rows += kBatch;
