@@ -42,9 +42,13 @@ Result<Manifest> Store::read(const std::string& path) const {
   if (known != parsed_.end() && known->second.first == content) return known->second.second;
   Result<Manifest> manifest = manifest_from_json(text);
   if (!manifest.ok()) return std::move(manifest).status().at(path);
-  if (parsed_.size() >= kParsedMax) parsed_.clear();
-  parsed_[path] = {content, *manifest};
+  remember(path, content, *manifest);
   return manifest;
+}
+
+void Store::remember(const std::string& path, uint64_t content, const Manifest& manifest) const {
+  if (parsed_.size() >= kParsedMax) parsed_.clear();
+  parsed_[path] = {content, manifest};
 }
 
 Result<SnapshotInfo> Store::look_at(const std::string& path, SnapshotInfo info) const {
@@ -227,8 +231,11 @@ Status Store::copy_files(const Manifest& manifest, const std::string& from, cons
 
 Result<std::string> Store::write_manifest(const Manifest& manifest) const {
   const std::string name = manifest_name({manifest.epoch, manifest.generation, manifest.attempt});
-  STRAND_OK(env::write_atomically(*files_, dir_ + "/manifests", name, to_json(manifest)));
-  return dir_ + "/manifests/" + name;
+  const std::string text = to_json(manifest);
+  STRAND_OK(env::write_atomically(*files_, dir_ + "/manifests", name, text));
+  std::string path = dir_ + "/manifests/" + name;
+  remember(path, hash64(text), manifest);
+  return path;
 }
 
 Result<std::string> Store::complete(const Manifest& manifest) {

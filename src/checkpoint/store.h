@@ -114,6 +114,7 @@ class Store {
   Result<std::vector<SnapshotInfo>> list_savepoints() const;
   Result<SnapshotInfo> look_at(const std::string& path, SnapshotInfo named) const;
   Result<Manifest> read(const std::string& path) const;
+  void remember(const std::string& path, uint64_t content, const Manifest& manifest) const;
   Result<std::string> write_manifest(const Manifest& manifest) const;
   Status offer_older(Status status, Epoch than) const;
   Status copy_files(const Manifest& manifest, const std::string& from, const std::string& to) const;
@@ -128,8 +129,8 @@ class Store {
   Epoch highest_used_{0};
   std::optional<Epoch> recorded_;  // the content of the file `epoch`
   std::vector<AttemptRecord> attempts_;
-  /// Manifests read before, by path, each with the hash of its text: files are read anew, only parsing is
-  /// saved.
+  /// Manifests read or written before, by path, each with the hash of its text: files are read anew, only
+  /// parsing is saved.
   static constexpr size_t kParsedMax = 32;
   mutable std::map<std::string, std::pair<uint64_t, Manifest>> parsed_;
 };
