@@ -48,7 +48,7 @@ class Alignment : public ::testing::Test {
     chain->slots[0].context.ledger = &chain->slots[0].ledger;
     chain->slots[0].op = std::make_unique<Sum>();
     sum_ = chain->slots[0].op.get();
-    const std::vector<std::vector<runtime::Target>> entries = {{{false, 0, 0}}, {{false, 0, 1}}};
+    const std::vector<std::vector<runtime::Target>> entries = {{{false, 0, 0, 0}}, {{false, 0, 0, 1}}};
     task_ = std::make_unique<runtime::PipelineTask>(0, "sum", nullptr, std::move(chain),
                                                     std::vector<flow::Channel*>{&a_, &b_}, entries,
                                                     KeyGroupRange{0, 127}, context_);

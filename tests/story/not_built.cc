@@ -29,9 +29,10 @@ constexpr Missing kMissing[] = {
     {"defaults of a managed service and of Flink, which the engine does not have", "F163 F254"},
     {"a decision: floors belong to key groups (T2), the story takes the minimum of all", "F190 F251"},
     {"deduplication against a store outside (branch X)", "F192 F193 F293"},
-    {"the index of a store in the view of its tables", "F197 F209"},
+    {"a decision: the index entry is generation#epoch#shard by a hash of ours, and a flush reads a range of "
+     "it",
+     "F197 F204 F205 F209"},
     {"a decision: an item without any writer's columns is deleted (F3), the story keeps it", "F199"},
-    {"a restore that holds a late total or finds an older one", "F204 F205"},
     {"savepoints and two generations side by side (branch B)",
      "F220 F221 F253 F255 F256 F257 F258 F259 F260 F261 F262 F263"},
     {"a sink that shows rows when their checkpoint is complete (branch K)",
