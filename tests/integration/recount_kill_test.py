@@ -94,7 +94,7 @@ def main():
     in_the_middle = 0
     for number in range(1, arguments.kills + 1):
         life = recount(job, killed, number)
-        time.sleep(draw.uniform(0.1, 0.98) * took)
+        time.sleep(draw.uniform(0.1 if number % 2 else 0.7, 0.98) * took)
         running = life.running()
         life.kill()
         in_the_middle += running

@@ -85,12 +85,6 @@ const std::vector<SimCanary>& sim_canaries() {
                o.env_faults_max = 40;
                o.slow_uploads = 1.0;
              }),
-      engine("uploads given up count for nothing", &D::given_up_uploads,
-             [](Options& o) {
-               o.retained = 1;
-               o.slow_uploads = 1.0;
-               o.checkpoint_timeout = Duration{4'000};
-             }),
       engine("T1 floor", &D::t1_floor),
       engine("T1 restored floor", &D::t1_restored),
       engine("T5 the end of time is no floor", &D::t5_end_is_no_floor),
@@ -107,8 +101,6 @@ const std::vector<SimCanary>& sim_canaries() {
       rules("W6 attempt row", {&Rules::w6}, slow_store),
       rules("X1c, X3 rows show with their checkpoint", {&Rules::x1c, &Rules::x3}),
       rules("X1m a repeated commit changes nothing", {&Rules::x1m}),
-      rules("X2 uncommitted rows are in checkpoints", {&Rules::x2}),
-      rules("X3c, X1 the sink is claimed", {&Rules::x3c, &Rules::x1}, slow_store),
       rules("X3e, X1m only epochs above the marker", {&Rules::x3e, &Rules::x1m}),
       sync_of_files("fsync of state files", "/checkpoints/files/"),
       sync_of_files("fsync of manifests", "/checkpoints/manifests/"),

@@ -138,7 +138,8 @@ class AdClicksJudge final : public Judge {
         const size_t end = text->find('\n', from);
         const std::string line = text->substr(from, end - from);
         from = end == std::string::npos ? text->size() : end + 1;
-        ++verdicts[nlohmann::json::parse(line).at("verdict").get<std::string>()];
+        const auto row = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+        ++verdicts[row.is_object() ? row.value("verdict", "none") : "unreadable"];
       }
     }
     return verdicts;
@@ -157,6 +158,7 @@ class AdClicksJudge final : public Judge {
     expect("bad", truth.bad);
     expect("late", late);
     expect("stale", 0);
+    expect("unreadable", 0);
   }
 
   bool running_;

@@ -17,7 +17,9 @@ constexpr uint64_t kTaskLanes = 1'000;         // lanes below are those of tasks
 constexpr const char* kState = "/state";
 constexpr const char* kClicks = "/clicks";
 constexpr int kRestartsMax = 60;
-constexpr double kRareCalls = 150;  // how much more often a call fails that a job hardly ever makes
+// Calls that a job hardly ever makes fail more often than the others.
+constexpr double kRareCalls = 400;  // so much
+constexpr double kRareStoreFault = 0.04;
 
 /// Faults of the environment, each call by chance up to a number of them, and a crash at a chosen call.
 class EnvFaults {
@@ -133,7 +135,9 @@ class Life {
   }
 
   StoreFault store_fault(const StoreCallInfo& info) {
-    if (ending_calmly_ || !store_random_.chance(options_.store_fault)) return StoreFault::kNone;
+    const double least = info.call == StoreCall::kMarkers ? kRareStoreFault : 0;
+    if (ending_calmly_ || !store_random_.chance(std::max(options_.store_fault, least)))
+      return StoreFault::kNone;
     static constexpr StoreFault kKinds[] = {StoreFault::kUnavailable, StoreFault::kLostAnswer,
                                             StoreFault::kDelayed,     StoreFault::kCopied,
                                             StoreFault::kCrashBefore, StoreFault::kCrashAfter};
