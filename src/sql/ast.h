@@ -175,6 +175,7 @@ struct CreateTable {
   std::vector<std::string> primary_key;
   Place primary_key_place;
   std::vector<Option> options;
+  QueryPtr query = nullptr;  // AS query: its columns are the table's, its rows go into it
 };
 /// CREATE DATABASE and USE, which only the parser acts on: it gives tables their full names.
 struct Database {

@@ -51,7 +51,32 @@ class Script {
     reset.key ? session_.reset(*reset.key, place) : session_.reset_all(place);
     return Status();
   }
-  Status act(const ast::CreateTable& table, const Place&) { return catalog_.add_table(table, input_.tables); }
+  Status act(const ast::CreateTable& table, const Place& place) {
+    return table.query ? create_from_query(table, place) : catalog_.add_table(table, input_.tables);
+  }
+  /// CREATE TABLE … AS query.
+  Status create_from_query(const ast::CreateTable& table, const Place& place) {
+    if (table.if_not_exists && catalog_.has(table.name)) return Status();
+    ast::CreateTable declared = table;
+    declared.query = nullptr;
+    {
+      const Nodes::Owner owner(binder_.nodes(), table.name + ".columns");  // only its columns are wanted
+      STRAND_TRY(const Relation rows, binder_.bind_query(*table.query));
+      for (const Column& column : rows.columns) {
+        ast::ColumnDefinition definition;
+        definition.name = column.name;
+        definition.place = table.name_place;
+        definition.type = column.type;
+        declared.columns.push_back(std::move(definition));
+      }
+    }
+    STRAND_OK(catalog_.add_table(declared, input_.tables));
+    ast::Insert insert;
+    insert.table = table.name;
+    insert.table_place = table.name_place;
+    insert.query = table.query;
+    return act(insert, place);
+  }
   Status act(const ast::Database&, const Place&) { return Status(); }
   Status act(const ast::AlterTable& change, const Place&) { return catalog_.alter(change, input_.tables); }
   Status act(const ast::CreateView& view, const Place&) {

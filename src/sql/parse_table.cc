@@ -7,6 +7,12 @@ Result<ast::CreateTable> Parser::create_table() {
   STRAND_TRY(table.if_not_exists, if_not_exists());
   table.name_place = here();
   STRAND_TRY(table.name, table_name("the table's name"));
+  if (is_word("WITH") || is_word("AS")) {
+    if (is_word("WITH")) STRAND_OK(with_options(table));
+    STRAND_OK(expect_word("AS"));
+    STRAND_TRY(table.query, query());
+    return table;
+  }
   STRAND_OK(expect_symbol("(", "before the columns"));
   do {
     STRAND_OK(table_element(table));
@@ -22,7 +28,8 @@ Result<ast::CreateTable> Parser::create_table() {
     }
   }
   if (is_word("AS"))
-    return unsupported(here(), "CREATE TABLE AS is not supported", "declare the columns, then INSERT INTO");
+    return unsupported(here(), "columns beside AS are not supported",
+                       "leave them out: they come from the query");
   STRAND_OK(with_options(table));
   return table;
 }

@@ -279,6 +279,15 @@ std::string alter_text(const ast::AlterTable& alter) {
   return "";
 }
 
+std::string as_query_text(const ast::CreateTable& table) {
+  const auto option = [](const ast::Option& each) {
+    return quoted(each.key, '\'') + " = " + quoted(each.value, '\'');
+  };
+  return std::string("CREATE TABLE ") + (table.if_not_exists ? "IF NOT EXISTS " : "") + name(table.name) +
+         (table.options.empty() ? "" : " WITH (" + join(table.options, ", ", option) + ")") + " AS " +
+         to_sql(*table.query);
+}
+
 struct StatementText {
   std::string operator()(const ast::SetStatement& set) const {
     return "SET " + quoted(set.key, '\'') + " = " + quoted(set.value, '\'');
@@ -287,6 +296,7 @@ struct StatementText {
     return reset.key ? "RESET " + quoted(*reset.key, '\'') : "RESET";
   }
   std::string operator()(const ast::CreateTable& table) const {
+    if (table.query) return as_query_text(table);
     std::string text = std::string("CREATE TABLE ") + (table.if_not_exists ? "IF NOT EXISTS " : "") +
                        name(table.name) + " (" + join(table.columns, ", ", column_text);
     if (table.watermark)
