@@ -22,7 +22,7 @@ class SimSummary {
   std::string first_difference() const;
   void print(double seconds) const;
   /// Names every step of the protocol, call of the environment and call of the store that fewer faults have
-  /// hit than so many runs must: 100 in 20,000. Returns how many there are.
+  /// hit than so many runs must: 100 in 20,000; fewer runs are asked for none. Returns how many there are.
   int print_gaps() const;
 
  private:
