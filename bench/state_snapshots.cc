@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "env/real.h"
+#include "ops/interval_join.h"
 #include "state/snapshot.h"
 #include "state_bench.h"
 
@@ -140,6 +141,22 @@ ops::GroupOptions group_options() {
   return options;
 }
 
+/// Rows of a key join where they are at most 50 s apart.
+ops::IntervalJoinOptions interval_options() {
+  ops::IntervalJoinOptions options;
+  options.lower = Duration{-50'000};
+  options.upper = Duration{50'000};
+  std::vector<columnar::Field> fields;
+  for (auto& side : options.sides) {
+    side.schema = input_schema();
+    side.keys = {0};
+    side.time_column = 1;
+    fields.insert(fields.end(), side.schema->fields().begin(), side.schema->fields().end());
+  }
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return options;
+}
+
 }  // namespace
 
 void bench_snapshots(int64_t rows) {
@@ -163,6 +180,8 @@ void bench_snapshots(int64_t rows) {
   run("groups", ops::make_group_aggregate(group_options()), 1, warm, rows * 2, random_rows(rows));
   run("sessions", ops::make_window_aggregate(window_options(expr::WindowKind::kSession, 30'000, 0)), 1, warm,
       rows * 2, random_rows(std::max<int64_t>(1, rows / 10)));
+  run("interval join", ops::make_interval_join(interval_options()), 2, warm, rows,
+      random_rows(std::max<int64_t>(1, rows / 50)));
 }
 
 }  // namespace strand::bench

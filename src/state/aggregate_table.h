@@ -75,6 +75,8 @@ class AggregateTable {
   /// The number of rows, and the rows. On any thread.
   static void encode(const AggregateLayout& layout, const FrozenRows& rows, ByteWriter& out);
   const AggregateLayout& layout() const { return layout_; }
+  /// Makes room for rows of a snapshot, see KeyTable.
+  void reserve(int64_t rows, size_t bytes) { keys_.reserve(rows, bytes); }
   /// Adds what `encode` wrote, without keys of other groups. Rows that differ from what was emitted are
   /// touched. `emitted_too`: the table that wrote it had layout.emitted; this one need not agree.
   Status decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism, bool emitted_too);

@@ -11,7 +11,7 @@ namespace strand::state {
 
 namespace {
 
-constexpr size_t kFirstSlots = 64;
+constexpr size_t kFirstSlots = 512;                    // a page
 constexpr size_t kKeptSlots = size_t{1} << 20;         // slots kept after a clear
 constexpr size_t kPrefetchFrom = (size_t{128} << 10);  // bytes of slots from which memory is fetched ahead
 constexpr uint32_t kNullLength = 0xFFFFFFFF;
@@ -35,9 +35,12 @@ void KeyTable::find_or_add(std::span<const uint64_t> hashes, std::span<const std
                            std::span<char*> payloads) {
   const size_t n = keys.size();
   const bool ahead = slots_.size() * sizeof(uint64_t) >= kPrefetchFrom;
+  for (size_t i = 0; ahead && i < std::min(n, 2 * kAhead); ++i) {
+    __builtin_prefetch(slots_.at(hashes[i] & mask_));
+  }
   for (size_t i = 0; i < n; ++i) {
     if (ahead) {
-      if (i + 2 * kAhead < n) __builtin_prefetch(&slots_[hashes[i + 2 * kAhead] & mask_]);
+      if (i + 2 * kAhead < n) __builtin_prefetch(slots_.at(hashes[i + 2 * kAhead] & mask_));
       if (i + kAhead < n) {
         const uint64_t slot = slots_[hashes[i + kAhead] & mask_];
         if (slot != 0) __builtin_prefetch(row_at(static_cast<uint32_t>(slot) - 1), 1);
@@ -109,7 +112,7 @@ void KeyTable::reserve(int64_t rows, size_t bytes) {
 }
 
 void KeyTable::resize(size_t slots) {
-  slots_.assign(std::max(kFirstSlots, slots), 0);
+  SlotArray(std::max(kFirstSlots, slots)).swap(slots_);
   mask_ = slots_.size() - 1;
   uint32_t ref = 0;
   for_each([&](const char* payload) {
@@ -128,8 +131,8 @@ void KeyTable::clear() {
   last_page_rows_ = 0;
   rows_ = 0;
   long_keys_.clear();
-  if (slots_.size() > kKeptSlots) std::vector<uint64_t>().swap(slots_);
-  std::ranges::fill(slots_, 0);
+  if (slots_.size() > kKeptSlots) SlotArray().swap(slots_);
+  slots_.clear();
   mask_ = slots_.empty() ? 0 : slots_.size() - 1;
 }
 

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "state/byte_arena.h"
 #include "state/frozen_rows.h"
+#include "state/slot_array.h"
 #include "state/state_pages.h"
 
 namespace strand::state {
@@ -42,7 +43,7 @@ class KeyTable {
   /// Forgets all keys and gives the pages back; the slots are kept for the next use.
   void clear();
   /// Bytes beside the pages.
-  size_t own_bytes() const { return slots_.capacity() * sizeof(uint64_t) + long_keys_.big_bytes(); }
+  size_t own_bytes() const { return slots_.bytes() + long_keys_.big_bytes(); }
   void swap(KeyTable& other) noexcept;
 
   /// All rows, of pages that have just been frozen, in parts for a snapshot.
@@ -93,7 +94,7 @@ class KeyTable {
   char* row_at(uint32_t ref) const {
     return pages_[ref >> kIndexBits].memory + (ref & ((1u << kIndexBits) - 1)) * stride_;
   }
-  static constexpr size_t kDecoded = 64;  // rows of a snapshot that are looked up together
+  static constexpr size_t kDecoded = 512;  // rows of a snapshot that are looked up together
   char* find_or_add_one(uint64_t hash, std::string_view key);
   bool same(const char* row, const Head& head, std::string_view key) const;
   char* add_row(const Head& head, std::string_view key);
@@ -104,7 +105,7 @@ class KeyTable {
   uint64_t table_;
   size_t stride_;
   uint32_t per_page_;
-  std::vector<uint64_t> slots_;  // 0: empty; else the hash's top half, and the row + 1
+  SlotArray slots_;  // 0: empty; else the hash's top half, and the row + 1
   uint64_t mask_ = 0;
   std::vector<Page> pages_;
   uint32_t last_page_rows_ = 0;

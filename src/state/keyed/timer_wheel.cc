@@ -9,26 +9,22 @@ size_t TimerWheel::first(size_t level) const {
   return kSlots;
 }
 
-bool TimerWheel::take(int64_t until, Bucket& bucket) {
+size_t TimerWheel::next(int64_t until, Bucket& bucket) {
   for (;;) {
     size_t level = 0;
     size_t slot = first(0);
     while (slot == kSlots && ++level < kLevels) slot = first(level);
-    if (level == kLevels) return false;
+    if (level == kLevels) return kLevels;
     const size_t shift = 8 * level;
     const uint64_t above = level + 1 == kLevels ? 0 : reached_ >> (shift + 8) << (shift + 8);
     const uint64_t begin = above | (uint64_t{slot} << shift);
-    if (begin > place(until)) return false;
+    if (begin > place(until)) return kLevels;
     used_[level][slot / 64] &= ~(uint64_t{1} << (slot % 64));
     reached_ = begin;
     taken_ = level == 0;
     bucket.clear();
     bucket.swap(buckets_[level][slot]);
-    if (level > 0) {
-      for (const Item& item : bucket) put(item);
-    } else if (!bucket.empty()) {
-      return true;
-    }
+    if (!bucket.empty()) return level;
   }
 }
 

@@ -27,10 +27,22 @@ class TimerWheel {
     const uint64_t at = place(time);
     return at > reached_ || (at == reached_ && !taken_);
   }
-  /// Requires after(time).
-  void add(int64_t time, uint32_t number) { put({time, number}); }
-  /// Takes all numbers of the earliest time, if it is `until` or before: into `bucket`, in any order.
-  bool take(int64_t until, Bucket& bucket);
+  /// Requires after(item.time).
+  void add(const Item& item) { put(item); }
+  /// Takes all numbers of the earliest time, if it is `until` or before: into `bucket`, in any order. Fetches
+  /// the addresses that soon(item) names for those that will be taken soon.
+  template <class F>
+  bool take(int64_t until, Bucket& bucket, F&& soon) {
+    while (const size_t level = next(until, bucket)) {
+      if (level == kLevels) return false;
+      for (const Item& item : bucket) {
+        put(item);
+        if (level > 1) continue;
+        for (const void* address : soon(item)) __builtin_prefetch(address);
+      }
+    }
+    return true;
+  }
   /// Takes out the numbers for which gone(number) is true.
   template <class F>
   void remove_if(F&& gone) {
@@ -50,6 +62,9 @@ class TimerWheel {
     buckets_[level][slot].push_back(item);
     used_[level][slot / 64] |= uint64_t{1} << (slot % 64);
   }
+  /// Takes the first bucket that begins at `until` or before, and returns its level; kLevels if there is
+  /// none.
+  size_t next(int64_t until, Bucket& bucket);
   /// The first bucket of a level that may hold something, or kSlots.
   size_t first(size_t level) const;
 

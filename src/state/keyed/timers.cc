@@ -1,6 +1,9 @@
 #include "state/keyed/timers.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
 
 namespace strand::state {
 
@@ -15,22 +18,14 @@ uint64_t timer_hash(const StateKeyView& key, int64_t time) {
 
 /// In the order of StateKey as far as it goes: key group, first bytes of the key.
 uint64_t key_begin(const StateKey& key) {
-  constexpr size_t kBytes = 6;
-  uint64_t begin = static_cast<uint16_t>(key.group);
-  for (size_t i = 0; i < kBytes; ++i) {
-    begin = (begin << 8) | (i < key.key.size() ? static_cast<uint8_t>(key.key[i]) : 0u);
-  }
-  return begin;
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, key.key.data(), std::min(key.key.size(), sizeof bytes));
+  return (uint64_t{static_cast<uint16_t>(key.group)} << 48) | (__builtin_bswap64(bytes) >> 16);
 }
 
 }  // namespace
 
 void Timers::set(const StateKeyView& key, int64_t time) {
-  const uint64_t hash = timer_hash(key, time);
-  const auto same = [&](uint32_t id) {
-    return entries_[id].timer.time == time && entries_[id].timer.key.view() == key;
-  };
-  if (index_.find(hash, same) != TimerIndex::kNone) return;
   if (free_.empty()) {
     free_.push_back(static_cast<uint32_t>(entries_.size()));
     entries_.emplace_back();
@@ -42,19 +37,57 @@ void Timers::set(const StateKeyView& key, int64_t time) {
   entry.timer.key.group = key.group;
   entry.timer.key.key = key.key;
   entry.timer.key.space = key.space;
-  entry.hash = hash;
-  entry.live = true;
+  entry.hash = timer_hash(key, time);
+  __builtin_prefetch(index_.place(TimerIndex::tag(entry.hash)));
+  if (waiting_.size() == kWaitingMax) settle(kWaitingMax / 2);
+  waiting_.push_back({entry.hash, id});
+  waiting_earliest_ = std::min(waiting_earliest_, time);
+}
+
+uint32_t Timers::find(const Timer& timer, uint64_t hash) const {
+  return index_.find(hash, [&](uint32_t id) { return entries_[id].live && entries_[id].timer == timer; });
+}
+
+int64_t Timers::fresh_waiting() const {
+  int64_t fresh = 0;
+  for (size_t i = 0; i < waiting_.size(); ++i) {
+    const Timer& timer = entries_[waiting_[i].id].timer;
+    const auto earlier = std::span(waiting_).first(i);
+    const bool again =
+        std::ranges::any_of(earlier, [&](const Waiting& other) { return entries_[other.id].timer == timer; });
+    fresh += static_cast<int64_t>(!again && find(timer, waiting_[i].hash) == TimerIndex::kNone);
+  }
+  return fresh;
+}
+
+/// Looks up the first `n` that wait.
+void Timers::settle(size_t n) {
+  for (size_t i = 0; i < n; ++i) settle_one(waiting_[i]);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(n));
+  if (waiting_.empty()) waiting_earliest_ = INT64_MAX;
+}
+
+void Timers::settle_one(const Waiting& waiting) {
+  const auto& [hash, id] = waiting;
+  const Timer& timer = entries_[id].timer;
+  if (find(timer, hash) != TimerIndex::kNone) {
+    free_.push_back(id);
+    return;
+  }
+  entries_[id].live = true;
   index_.add(hash, id);
   ++live_;
-  if (wheel_.after(time)) return wheel_.add(time, id);
+  if (wheel_.after(timer.time)) return wheel_.add({timer.time, id});
   added_.push_back(due(id));
   std::ranges::push_heap(added_, [this](const Due& a, const Due& b) { return before(b, a); });
 }
 
 void Timers::erase(const StateKeyView& key, int64_t time) {
+  settle(waiting_.size());
   const uint64_t hash = timer_hash(key, time);
   const uint32_t id = index_.find(hash, [&](uint32_t found) {
-    return entries_[found].timer.time == time && entries_[found].timer.key.view() == key;
+    const Timer& timer = entries_[found].timer;
+    return entries_[found].live && timer.time == time && timer.key.view() == key;
   });
   if (id == TimerIndex::kNone) return;
   index_.remove(hash, id);
@@ -64,9 +97,14 @@ void Timers::erase(const StateKeyView& key, int64_t time) {
 }
 
 std::optional<Timer> Timers::pop_due(int64_t time) {
+  if (waiting_earliest_ <= time) settle(waiting_.size());
+  const auto soon = [this](const TimerWheel::Item& item) -> std::array<const void*, 2> {
+    const Entry& entry = entries_[item.number];
+    return {&entry, &entry.hash};
+  };
   for (;;) {
     if (due_.empty() && added_.empty()) {
-      if (!wheel_.take(time, bucket_)) return std::nullopt;
+      if (!wheel_.take(time, bucket_, soon)) return std::nullopt;
       take_bucket();
     }
     const bool from_added = due_.empty() || (!added_.empty() && before(added_.front(), due_.back()));
@@ -79,16 +117,27 @@ std::optional<Timer> Timers::pop_due(int64_t time) {
       due_.pop_back();
     }
     Entry& entry = entries_[next.id];
-    free_.push_back(next.id);
     if (!entry.live) {
+      free_.push_back(next.id);
       --dead_;
       continue;
     }
     entry.live = false;
     --live_;
-    index_.remove(entry.hash, next.id);
+    __builtin_prefetch(index_.place(TimerIndex::tag(entry.hash)));
+    if (fired_.size() == kWaitingMax) forget(kWaitingMax / 2);
+    fired_.push_back(next.id);
     return std::move(entry.timer);
   }
+}
+
+/// Takes the first `n` of those that have fired out of the index.
+void Timers::forget(size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    index_.remove(entries_[fired_[i]].hash, fired_[i]);
+    free_.push_back(fired_[i]);
+  }
+  fired_.erase(fired_.begin(), fired_.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
 /// Timers of one time, as they lie in the wheel: makes them what is due.
@@ -96,7 +145,6 @@ void Timers::take_bucket() {
   for (size_t i = 0; i < bucket_.size(); ++i) {
     if (i + kEntriesAhead < bucket_.size()) __builtin_prefetch(&entries_[bucket_[i + kEntriesAhead].number]);
     due_.push_back(due(bucket_[i].number));
-    index_.prefetch(entries_[bucket_[i].number].hash);
   }
   std::ranges::sort(due_, [this](const Due& a, const Due& b) { return before(b, a); });
 }
@@ -125,7 +173,10 @@ void Timers::save(ByteWriter& out) const {
   for (const Entry& entry : entries_) {
     if (entry.live) timers.push_back(&entry.timer);
   }
+  for (const Waiting& waiting : waiting_) timers.push_back(&entries_[waiting.id].timer);
   std::ranges::sort(timers, [](const Timer* a, const Timer* b) { return *a < *b; });
+  const auto again = std::ranges::unique(timers, [](const Timer* a, const Timer* b) { return *a == *b; });
+  timers.erase(again.begin(), again.end());
   out.put(static_cast<uint64_t>(timers.size()));
   for (const Timer* timer : timers) {
     out.put(timer->time);

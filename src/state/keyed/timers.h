@@ -25,7 +25,8 @@ struct Timer {
 /// order of StateKey, which no promise covers. Source: Flink InternalTimerServiceImpl.
 ///
 /// An index finds a timer by what it is known by, a wheel brings them in the order of time; neither takes
-/// longer the more timers there are. Belongs to one task.
+/// longer the more timers there are. The last few that were set wait until the memory that they are looked up
+/// in is there, and so do those that have fired until they are taken out of the index. Belongs to one task.
 class Timers {
  public:
   void set(const StateKeyView& key, int64_t time);
@@ -33,7 +34,7 @@ class Timers {
   /// Takes the earliest timer, if it is due at `time`. Timers that are set meanwhile take their place in the
   /// order.
   std::optional<Timer> pop_due(int64_t time);
-  int64_t size() const { return live_; }
+  int64_t size() const { return live_ + fresh_waiting(); }
   /// Timers that memory is held for.
   size_t slots() const { return entries_.size(); }
 
@@ -54,6 +55,18 @@ class Timers {
     uint64_t key;
     uint32_t id;
   };
+  /// A timer that was set, and not looked up yet.
+  struct Waiting {
+    uint64_t hash;
+    uint32_t id;
+  };
+  static constexpr size_t kWaitingMax = 16;
+
+  uint32_t find(const Timer& timer, uint64_t hash) const;
+  int64_t fresh_waiting() const;
+  void settle(size_t n);
+  void settle_one(const Waiting& waiting);
+  void forget(size_t n);
   Due due(uint32_t id) const;
   bool before(const Due& a, const Due& b) const;
   void take_bucket();
@@ -61,6 +74,9 @@ class Timers {
 
   std::vector<Entry> entries_;
   std::vector<uint32_t> free_;
+  std::vector<uint32_t> fired_;           // not live, and still in the index
+  std::vector<Waiting> waiting_;          // in the order in which they were set
+  int64_t waiting_earliest_ = INT64_MAX;  // of their times, or earlier
   TimerIndex index_;
   TimerWheel wheel_;
   TimerWheel::Bucket bucket_;
