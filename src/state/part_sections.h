@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "state/frozen_rows.h"
 #include "state/snapshot.h"

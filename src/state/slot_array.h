@@ -1,6 +1,7 @@
 // The slots of a hash table.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>

@@ -1,6 +1,7 @@
 // Numbers by hash.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "state/slot_array.h"
