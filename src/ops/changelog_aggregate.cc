@@ -138,6 +138,8 @@ class ChangelogAggregate : public Operator {
   /// One change for each key that the batch has touched, if its total has changed.
   Status emit_changes(Emitter& out) {
     RowEmitter rows(options_.output, out, Port::kMain);
+    const Batch results = results_of_touched();
+    int64_t result = 0;
     for (const ChangingGroups::Id id : touched_) {
       ChangingGroup& group = groups_[id];
       group.touched = false;
@@ -146,7 +148,9 @@ class ChangelogAggregate : public Operator {
         groups_.erase(id);
         continue;
       }
-      STRAND_OK(emit_change(id, group, rows));
+      // Of a group without aggregates a mark says that it was emitted.
+      STRAND_OK(emit_change(id, group,
+                            options_.aggregates.empty() ? "\1" : results_.encode(results, result++), rows));
       group_bytes_ += bytes_of(group);
     }
     touched_.clear();
@@ -156,8 +160,7 @@ class ChangelogAggregate : public Operator {
     return Status();
   }
 
-  Status emit_change(ChangingGroups::Id id, ChangingGroup& group, RowEmitter& rows) {
-    std::string result = result_of(group);
+  Status emit_change(ChangingGroups::Id id, ChangingGroup& group, std::string result, RowEmitter& rows) {
     if (result == group.emitted) return Status();
     const bool fresh = group.emitted.empty();
     if (!fresh && options_.update_before) STRAND_OK(emit(id, group.emitted, RowKind::kUpdateBefore, rows));
@@ -165,12 +168,14 @@ class ChangelogAggregate : public Operator {
     return emit(id, group.emitted, fresh ? RowKind::kInsert : RowKind::kUpdateAfter, rows);
   }
 
-  /// Never empty: of a group without aggregates the bytes of a row without columns get a mark.
-  std::string result_of(const ChangingGroup& group) {
-    if (options_.aggregates.empty()) return "\1";
-    aggregates_.append_results(group.aggregates, result_, 0);
-    result_.end_row();
-    return results_.encode(result_.finish(), 0);
+  /// A row for each touched group that has rows.
+  Batch results_of_touched() {
+    for (const ChangingGroups::Id id : touched_) {
+      if (groups_[id].rows == 0 || options_.aggregates.empty()) continue;
+      aggregates_.append_results(groups_[id].aggregates, result_, 0);
+      result_.end_row();
+    }
+    return result_.finish();
   }
 
   Status emit(ChangingGroups::Id id, const std::string& result, RowKind kind, RowEmitter& rows) {
