@@ -24,6 +24,7 @@ struct WindowShape {
   Duration slice() const;
   /// The highest whole multiple of `unit`, shifted by the offset, that is not above `time`.
   int64_t floor_to(int64_t time, int64_t unit) const { return time - floor_mod(time - offset.millis, unit); }
+  friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 
 /// HOP: size over slice; CUMULATE: size over step.

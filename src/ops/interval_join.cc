@@ -41,8 +41,10 @@ struct TimerItem {
 
 class IntervalJoin : public Operator {
  public:
-  explicit IntervalJoin(IntervalJoinOptions options)
+  IntervalJoin(IntervalJoinOptions options, std::unique_ptr<expr::Evaluator> condition)
       : options_(std::move(options)),
+        condition_(std::move(condition)),
+        candidates_(options_.output),
         sql_(options_.rules == IntervalJoinOptions::Rules::kSql),
         table_(slice_width(options_)),
         readers_{Reader(options_.sides[0]), Reader(options_.sides[1])} {
@@ -331,27 +333,42 @@ class IntervalJoin : public Operator {
       if (row.time <= last) partners_.push_back(ref);
       ref = row.older;
     }
+    if (condition_ && !partners_.empty()) STRAND_OK(keep_partners(side, batch, i));
     matched = !partners_.empty();
     for (size_t p = partners_.size(); p-- > 0;) {
       const IntervalTable::Row& partner = table_.row(partners_[p]);
       table_.set_matched(partners_[p]);
       const Batch& batch_of_partner = table_.batch_of(partners_[p]);
-      append(side, batch, readers_[side].rows[i], rows);
-      append(other, batch_of_partner, partner.row, rows);
+      append(side, batch, readers_[side].rows[i], rows.row());
+      append(other, batch_of_partner, partner.row, rows.row());
       STRAND_OK(rows.end_row());
     }
     return Status();
   }
 
+  /// Leaves those of partners_ for which the condition is TRUE.
+  Status keep_partners(size_t side, const Batch& batch, size_t i) {
+    for (const IntervalTable::Ref ref : partners_) {
+      append(side, batch, readers_[side].rows[i], candidates_);
+      append(1 - side, table_.batch_of(ref), table_.row(ref).row, candidates_);
+      candidates_.end_row();
+    }
+    STRAND_TRY(const columnar::SelectionPtr kept,
+               condition_->select(candidates_.finish(), {context_->now, context_->judge()}));
+    if (!kept) return Status();
+    for (size_t k = 0; k < kept->size(); ++k) partners_[k] = partners_[(*kept)[k]];
+    partners_.resize(kept->size());
+    return Status();
+  }
+
   size_t first_column(size_t side) const { return side == 0 ? 0 : options_.sides[0].schema->size(); }
-  void append(size_t side, const Batch& batch, uint32_t row, RowEmitter& rows) {
-    columnar::BatchBuilder& out = rows.row();
+  void append(size_t side, const Batch& batch, uint32_t row, columnar::BatchBuilder& out) const {
     const size_t first = first_column(side);
     for (size_t c = 0; c < batch.columns().size(); ++c)
       out.column(first + c).append_from(batch.column(c), row);
   }
   Status emit_alone(size_t side, const Batch& batch, uint32_t row, RowEmitter& rows) {
-    append(side, batch, row, rows);
+    append(side, batch, row, rows.row());
     const size_t first = first_column(1 - side);
     for (size_t c = 0; c < options_.sides[1 - side].schema->size(); ++c)
       rows.row().column(first + c).append_null();
@@ -424,6 +441,8 @@ class IntervalJoin : public Operator {
   }
 
   IntervalJoinOptions options_;
+  std::unique_ptr<expr::Evaluator> condition_;  // or null
+  columnar::BatchBuilder candidates_;
   bool sql_;
   std::array<Duration, 2> ahead_;  // how far behind a row of this side its last partner may be
   std::array<Duration, 2> keep_;   // a row of this side goes when event time reaches its time + this
@@ -449,7 +468,11 @@ class IntervalJoin : public Operator {
 }  // namespace
 
 Result<OperatorPtr> make_interval_join(IntervalJoinOptions options) {
-  return OperatorPtr(std::make_unique<IntervalJoin>(std::move(options)));
+  std::unique_ptr<expr::Evaluator> condition;
+  if (options.condition) {
+    STRAND_TRY(condition, expr::compile(options.condition, options.compile));
+  }
+  return OperatorPtr(std::make_unique<IntervalJoin>(std::move(options), std::move(condition)));
 }
 
 }  // namespace strand::ops

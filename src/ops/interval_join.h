@@ -30,6 +30,9 @@ struct IntervalJoinOptions {
   /// Forgets at a restore how far expired rows had been looked for, as Flink does. A late row may then find
   /// other rows expired, or partners, that it would not have found without the restore.
   bool flink_restore = false;
+  /// What else makes a pair of rows partners, over `output`; or null.
+  ExprPtr condition = nullptr;
+  expr::CompileOptions compile = {};
   SchemaPtr output;  // the columns of the left side, then of the right
 };
 

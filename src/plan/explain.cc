@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "columnar/type.h"
@@ -50,6 +51,11 @@ const char* port_name(Port port) {
   }
   return "";
 }
+
+std::string signed_text(Duration d) {
+  return (d.millis < 0 ? "- " : "+ ") + format_duration(Duration{std::abs(d.millis)});
+}
+Duration positive(Duration d) { return std::max(d, Duration{0}); }
 
 std::string aggregate_text(const Aggregate& aggregate, const columnar::Schema& input) {
   static constexpr const char* kNames[] = {"COUNT(*)", "COUNT", "SUM", "MIN", "MAX", "AVG"};
@@ -186,7 +192,8 @@ class NodeText {
                     : top.update_before        ? "+I, -U, +U, -D"
                                                : "+I, +U, -D");
   }
-  std::string window_text(const WindowAggregate& window) const {
+  std::string window_text(const expr::WindowShape& window, size_t time_column,
+                          const std::string& zone) const {
     std::string text;
     const int64_t windows = window.step.millis == 0 ? 1 : window.size.millis / window.step.millis;
     switch (window.kind) {
@@ -197,7 +204,7 @@ class NodeText {
         text = "hopping " + format_duration(window.size) + " every " + format_duration(window.step) +
                ", a row in up to " +
                std::to_string(windows + (window.size.millis % window.step.millis != 0)) +
-               ", summed by slices of " + format_duration(window.shape().slice());
+               ", summed by slices of " + format_duration(window.slice());
         break;
       case expr::WindowKind::kCumulate:
         text = "cumulating to " + format_duration(window.size) + " by " + format_duration(window.step) +
@@ -208,7 +215,7 @@ class NodeText {
         break;
     }
     return text + (window.offset.millis == 0 ? "" : ", offset " + format_duration(window.offset)) + " over " +
-           input()[window.time_column].name + ", zone " + window.zone;
+           input()[time_column].name + ", zone " + zone;
   }
   static std::string window_state(const WindowAggregate& window, int64_t key_bytes) {
     if (window.kind == expr::WindowKind::kSession) {
@@ -224,7 +231,7 @@ class NodeText {
            "; floor of each key group";
   }
   void describe(const WindowAggregate& window) {
-    line("window", window_text(window));
+    line("window", window_text(window.shape(), window.time_column, window.zone));
     line("keys", window.keys.empty() ? "none" : names(input(), window.keys));
     line("aggregates",
          join(window.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
@@ -247,6 +254,48 @@ class NodeText {
                       retention_text(group.retention));
     line("changes",
          std::string(group.update_before ? "+I, -U, +U" : "+I, +U") + (group.changes ? ", -D" : ""));
+  }
+  void describe_join(const JoinOn& on) {
+    std::string keys;
+    for (size_t i = 0; i < on.keys[0].size(); ++i) {
+      keys += (i == 0 ? "" : ", ") + node_.input(0)[on.keys[0][i]].name + " = " +
+              node_.input(1)[on.keys[1][i]].name;
+    }
+    line("join", std::string(join_name(on.kind)) + " on " +
+                     (keys.empty() ? "no keys: all rows meet in one subtask" : keys));
+    if (!on.condition) return;
+    std::vector<columnar::Field> both = node_.input(0).fields();
+    for (const columnar::Field& field : node_.input(1).fields()) both.push_back(field);
+    const columnar::Schema columns(std::move(both));
+    line("condition", expr::to_string(*on.condition, &columns));
+  }
+  void describe(const IntervalJoin& join) {
+    describe_join(join.on);
+    const std::string& left = node_.input(0)[join.time_columns[0]].name;
+    const std::string& right = node_.input(1)[join.time_columns[1]].name;
+    line("within", right + " from " + left + " " + signed_text(join.lower) + " to " + left + " " +
+                       signed_text(join.upper));
+    line("state", "rows of both sides until event time is " + format_duration(positive(join.upper)) +
+                      " (left) and " + format_duration(positive(Duration{-join.lower.millis})) +
+                      " (right) behind them; floor of each key group");
+    const Duration delay{std::max<int64_t>({join.upper.millis, -join.lower.millis, 0})};
+    if (delay.millis > 0) line("time", "goes on " + format_duration(delay) + " later than it comes in");
+  }
+  void describe(const WindowJoin& join) {
+    describe_join(join.on);
+    line("window", node_.input(0)[join.window_ends[0]].name + " = " +
+                       node_.input(1)[join.window_ends[1]].name + ", zone " + join.zone);
+    line("state",
+         "rows of both sides until event time reaches the last millisecond of their window; floor of each "
+         "key group");
+  }
+  void describe(const RegularJoin& join) {
+    describe_join(join.on);
+    line("state",
+         std::string("every row of both sides, ") +
+             (join.ttl ? "until it was not written for " + format_duration(*join.ttl) + " of wall clock"
+                       : "for ever: SET 'table.exec.state.ttl' bounds it"));
+    line("changes", join.update_kinds ? "+I, -U, +U, -D" : "+I, -D");
   }
   void describe(const SinkWrite& sink) {
     line("table", sink.table.name + ": " + options_text(sink.table));

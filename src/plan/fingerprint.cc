@@ -65,6 +65,18 @@ json deduplicate_text(const columnar::Schema& input, const Deduplicate& dedup) {
   return state;
 }
 
+/// A join keeps whole rows.
+json join_state(const Node& node, const JoinOn& on) {
+  json state = {{"join", join_name(on.kind)}};
+  static constexpr const char* kSides[] = {"left", "right"};
+  for (size_t side = 0; side < 2; ++side) {
+    const columnar::Schema& input = node.input(side);
+    state[std::string(kSides[side]) + " keys"] = columns_text(input, on.keys[side]);
+    state[std::string(kSides[side]) + " columns"] = all_columns_text(input);
+  }
+  return state;
+}
+
 /// What the state of one node depends on; null for nodes whose state fits any plan.
 json state_of(const Node& node) {
   const auto input = [&]() -> const columnar::Schema& {
@@ -112,6 +124,22 @@ json state_of(const Node& node) {
     if (group->changes) state["input"] = "changes";
     return state;
   }
+  if (const auto* join = std::get_if<IntervalJoin>(&node.detail)) {
+    json state = join_state(node, join->on);
+    state["left time"] = field_text(node.input(0)[join->time_columns[0]]);
+    state["right time"] = field_text(node.input(1)[join->time_columns[1]]);
+    state["lower_ms"] = join->lower.millis;
+    state["upper_ms"] = join->upper.millis;
+    return state;
+  }
+  if (const auto* join = std::get_if<WindowJoin>(&node.detail)) {
+    json state = join_state(node, join->on);
+    state["left window"] = field_text(node.input(0)[join->window_ends[0]]);
+    state["right window"] = field_text(node.input(1)[join->window_ends[1]]);
+    state["zone"] = join->zone;
+    return state;
+  }
+  if (const auto* join = std::get_if<RegularJoin>(&node.detail)) return join_state(node, join->on);
   if (const auto* sink = std::get_if<SinkWrite>(&node.detail)) {
     return {{"table", sink->table.name}, {"writer", sink->writer}, {"columns", sink->columns}};
   }

@@ -37,6 +37,9 @@ const char* kind_name(const Detail& detail) {
     const char* operator()(const TopN&) const { return "top-n"; }
     const char* operator()(const WindowAggregate&) const { return "window"; }
     const char* operator()(const GroupAggregate&) const { return "group"; }
+    const char* operator()(const IntervalJoin&) const { return "interval-join"; }
+    const char* operator()(const RegularJoin&) const { return "join"; }
+    const char* operator()(const WindowJoin&) const { return "window-join"; }
     const char* operator()(const SinkWrite&) const { return "sink"; }
   };
   return std::visit(Namer{}, detail);
@@ -52,7 +55,8 @@ bool makes_changes(const Detail& detail) {
 bool waits_for_time(const Detail& detail) {
   if (const auto* dedup = std::get_if<Deduplicate>(&detail)) return dedup->time_column && !dedup->last;
   if (const auto* over = std::get_if<OverAggregate>(&detail)) return over->time_column.has_value();
-  return std::holds_alternative<WindowAggregate>(detail);
+  return std::holds_alternative<WindowAggregate>(detail) || std::holds_alternative<IntervalJoin>(detail) ||
+         std::holds_alternative<WindowJoin>(detail);
 }
 
 bool judges_lateness(const Detail& detail) {
@@ -60,6 +64,12 @@ bool judges_lateness(const Detail& detail) {
     return true;
   if (const auto* group = std::get_if<GroupAggregate>(&detail)) return group->retention.has_value();
   return waits_for_time(detail);
+}
+
+const char* join_name(JoinKind kind) {
+  static constexpr const char* kNames[] = {"inner join", "left join", "right join",
+                                           "full join",  "semi join", "anti join"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 }  // namespace strand::plan

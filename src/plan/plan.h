@@ -1,6 +1,7 @@
 // The plan of a job: immutable nodes that describe. `ops` executes, `runtime` connects the two.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -41,7 +42,7 @@ struct TableSpec {
   std::map<std::string, std::string> options;
   std::vector<std::string> primary_key;
   std::vector<MetadataColumn> metadata = {};  // counted behind the physical columns
-  std::string where;  // file:line:column of its CREATE TABLE
+  std::string where;                          // file:line:column of its CREATE TABLE
 
   std::string option(const std::string& key, const std::string& otherwise = "") const {
     const auto found = options.find(key);
@@ -161,6 +162,46 @@ struct GroupAggregate {
   bool changes = false;
 };
 
+/// kSemi and kAnti give the left rows that have a partner, and those that have none.
+enum class JoinKind : uint8_t { kInner, kLeft, kRight, kFull, kSemi, kAnti };
+/// Whether rows of a side come out without a partner, padded with NULLs for the other side.
+inline bool gives_pairs(JoinKind kind) { return kind < JoinKind::kSemi; }
+inline bool is_outer(JoinKind kind, size_t side) {
+  return kind == JoinKind::kFull || kind == (side == 0 ? JoinKind::kLeft : JoinKind::kRight);
+}
+
+/// What makes rows of two inputs partners. Output: the columns of the left input, then of the right; of kSemi
+/// and kAnti those of the left input.
+struct JoinOn {
+  JoinKind kind = JoinKind::kInner;
+  std::array<std::vector<size_t>, 2> keys;  // equal one by one, of the same types; none: any two rows
+  ExprPtr condition;                        // more than that, over the columns of left and right; or null
+};
+
+/// Rows with equal keys whose times are near each other: lower <= right time - left time <= upper.
+struct IntervalJoin {
+  JoinOn on;
+  std::array<size_t, 2> time_columns{};
+  Duration lower;
+  Duration upper;
+};
+
+/// Rows with equal keys in the same window, when it closes. kLate, kLateRight: rows of closed windows, the
+/// columns of that input.
+struct WindowJoin {
+  JoinOn on;
+  std::array<size_t, 2> window_ends{};  // TIMESTAMP(3) in the zone
+  std::string zone = "UTC";
+};
+
+/// Rows with equal keys, whenever they come: both sides are kept, and the output is a changelog.
+struct RegularJoin {
+  JoinOn on;
+  std::optional<Duration> ttl;  // of wall clock, since a row was written
+  /// Pairs come out as +U and -U where an update makes them; else as +I and -D.
+  bool update_kinds = false;
+};
+
 /// One INSERT: a writer of a table (product.md). Input columns are in the order of `columns`.
 struct SinkWrite {
   TableSpec table;
@@ -173,7 +214,7 @@ struct SinkWrite {
 };
 
 using Detail = std::variant<Scan, Filter, Project, Union, Deduplicate, OverAggregate, TopN, WindowAggregate,
-                            GroupAggregate, SinkWrite>;
+                            GroupAggregate, IntervalJoin, WindowJoin, RegularJoin, SinkWrite>;
 
 /// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
 struct Node {
@@ -186,6 +227,8 @@ struct Node {
   std::optional<size_t> rowtime;  // the event-time column of kMain
   std::string where;              // file:line:column
   SchemaPtr schema(Port port) const { return port == Port::kMain ? output : side_outputs.at(port); }
+  /// The columns of one of its inputs.
+  const columnar::Schema& input(size_t i) const { return *inputs[i].node->schema(inputs[i].port); }
 };
 
 /// A setting and where it came from.
@@ -213,6 +256,8 @@ bool makes_changes(const Detail& detail);
 bool waits_for_time(const Detail& detail);
 /// Whether it judges rows late.
 bool judges_lateness(const Detail& detail);
+/// `left join`, …
+const char* join_name(JoinKind kind);
 /// What a snapshot must agree with: per stateful node id, kind, keys with types, aggregates, window. JSON
 /// text.
 std::string fingerprint(const Plan& plan);

@@ -1,10 +1,13 @@
 #include "runtime/build_operator.h"
 
 #include "base/overload.h"
+#include "ops/interval_join.h"
 #include "ops/operators.h"
 #include "ops/over_aggregate.h"
+#include "ops/regular_join.h"
 #include "ops/rowtime_deduplicate.h"
 #include "ops/top_n.h"
+#include "ops/window_join.h"
 
 namespace strand::runtime {
 
@@ -108,6 +111,60 @@ Result<OperatorPtr> build_group(const plan::Node& node, const plan::GroupAggrega
   return ops::make_group_aggregate(std::move(options));
 }
 
+Result<OperatorPtr> build_interval_join(const plan::Node& node, const plan::IntervalJoin& join,
+                                        const expr::CompileOptions& compile) {
+  ops::IntervalJoinOptions options;
+  for (size_t side = 0; side < 2; ++side) {
+    const plan::Input& input = node.inputs[side];
+    options.sides[side] = {input.node->schema(input.port), join.on.keys[side], join.time_columns[side],
+                           plan::is_outer(join.on.kind, side)};
+  }
+  options.lower = join.lower;
+  options.upper = join.upper;
+  options.condition = join.on.condition;
+  options.compile = compile;
+  options.output = node.output;
+  return ops::make_interval_join(std::move(options));
+}
+
+/// What regular and window joins are told alike.
+template <class Options>
+void set_join(const plan::Node& node, const plan::JoinOn& on, const expr::CompileOptions& compile,
+              Options& options) {
+  std::vector<columnar::Field> both;
+  for (size_t side = 0; side < 2; ++side) {
+    const plan::Input& input = node.inputs[side];
+    options.sides[side].schema = input.node->schema(input.port);
+    options.sides[side].keys = on.keys[side];
+    options.sides[side].outer = plan::is_outer(on.kind, side);
+    for (const columnar::Field& field : node.input(side).fields()) both.push_back(field);
+  }
+  if (on.kind == plan::JoinKind::kSemi) options.kind = Options::Output::kSemi;
+  if (on.kind == plan::JoinKind::kAnti) options.kind = Options::Output::kAnti;
+  options.condition = on.condition;
+  options.compile = compile;
+  options.pairs = std::make_shared<const columnar::Schema>(std::move(both));
+  options.output = node.output;
+}
+
+Result<OperatorPtr> build_regular_join(const plan::Node& node, const plan::RegularJoin& join,
+                                       const expr::CompileOptions& compile) {
+  ops::RegularJoinOptions options;
+  set_join(node, join.on, compile, options);
+  options.ttl = join.ttl;
+  options.update_kinds = join.update_kinds;
+  return ops::make_regular_join(std::move(options));
+}
+
+Result<OperatorPtr> build_window_join(const plan::Node& node, const plan::WindowJoin& join,
+                                      const expr::CompileOptions& compile) {
+  ops::WindowJoinOptions options;
+  set_join(node, join.on, compile, options);
+  for (size_t side = 0; side < 2; ++side) options.sides[side].window_end = join.window_ends[side];
+  options.zone = join.zone;
+  return ops::make_window_join(std::move(options));
+}
+
 Result<OperatorPtr> no_operator(const plan::Node& node) {
   return Status(ErrorCode::kInternal,
                 std::string("a ") + plan::kind_name(node.detail) + " node is no operator")
@@ -122,7 +179,10 @@ bool is_keyed(const GraphNode& node) {
          std::holds_alternative<plan::OverAggregate>(node.node->detail) ||
          std::holds_alternative<plan::TopN>(node.node->detail) ||
          std::holds_alternative<plan::WindowAggregate>(node.node->detail) ||
-         std::holds_alternative<plan::GroupAggregate>(node.node->detail);
+         std::holds_alternative<plan::GroupAggregate>(node.node->detail) ||
+         std::holds_alternative<plan::IntervalJoin>(node.node->detail) ||
+         std::holds_alternative<plan::WindowJoin>(node.node->detail) ||
+         std::holds_alternative<plan::RegularJoin>(node.node->detail);
 }
 
 Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::string& zone,
@@ -139,6 +199,9 @@ Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::strin
           [&](const plan::TopN& t) { return build_top_n(node, t); },
           [&](const plan::WindowAggregate& w) { return build_window(graph_node, w, zone, defences); },
           [&](const plan::GroupAggregate& g) { return build_group(node, g); },
+          [&](const plan::IntervalJoin& j) { return build_interval_join(node, j, compile); },
+          [&](const plan::WindowJoin& j) { return build_window_join(node, j, compile); },
+          [&](const plan::RegularJoin& j) { return build_regular_join(node, j, compile); },
           [&](const plan::Scan&) { return no_operator(node); },
           [&](const plan::SinkWrite&) { return no_operator(node); },
       },

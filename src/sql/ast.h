@@ -132,9 +132,18 @@ struct WindowCall {
   std::vector<ExprPtr> intervals;  // in the order above; a missing offset is null or not there
 };
 
+/// Two tables side by side. A comma and CROSS JOIN are an inner join without condition.
+struct Join {
+  enum class Kind : uint8_t { kInner, kLeft, kRight, kFull };
+  Kind kind = Kind::kInner;
+  TableRefPtr left;
+  TableRefPtr right;
+  ExprPtr condition;  // of ON; or null
+};
+
 struct TableRef {
   Place place;
-  std::variant<std::string, QueryPtr, WindowCall> source;  // a name, a subquery, a window
+  std::variant<std::string, QueryPtr, WindowCall, Join> source;  // a name, a subquery, a window, a join
   std::vector<Hint> hints = {};
   std::optional<std::string> alias = {};
   std::vector<std::string> columns = {};

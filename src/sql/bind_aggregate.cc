@@ -70,6 +70,10 @@ class Grouping {
     const size_t base = first_aggregate();
     if (column >= base && column < base + calls_.size()) calls_[column - base].name = alias;
   }
+  std::shared_ptr<const WindowPart> window_part(size_t column) const {
+    if (!input_.window || column < keys_.size() || column > keys_.size() + 1) return nullptr;
+    return input_.columns[input_.own_columns() + column - keys_.size()].window;
+  }
   bool is_window_time(size_t column) const { return input_.window && column == keys_.size() + 2; }
 
  private:
@@ -286,6 +290,7 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
     Column column{item_name(items[i], i), bound->type};
     if (bound->kind == expr::Expr::Kind::kColumn) {
       if (grouping.is_window_time(bound->column)) column.time = TimeAttribute::kRowtime;
+      column.window = grouping.window_part(bound->column);
       if (items[i].alias) grouping.name(bound->column, *items[i].alias);
     }
     expressions.push_back(std::move(bound));

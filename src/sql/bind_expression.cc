@@ -69,21 +69,39 @@ Result<ExprPtr> ExpressionBinder::bind_condition(const ast::Expr& e, const std::
       .hint("compare it with something");
 }
 
-Result<size_t> ExpressionBinder::column(const std::string& name, const Place& place) const {
+std::string tables_hint(const Relation& relation) {
+  std::vector<std::string> tables;
+  for (const Column& column : relation.columns) {
+    if (!column.table.empty() && std::find(tables.begin(), tables.end(), column.table) == tables.end())
+      tables.push_back(column.table);
+  }
+  if (!tables.empty()) return "the tables here are: " + join_names(tables);
+  return relation.name.empty() ? "name the column without a qualifier"
+                               : "the table here is called '" + relation.name + "'";
+}
+
+Result<size_t> ExpressionBinder::column_of(const std::string& table, const std::string& name,
+                                           const Place& place) const {
   std::optional<size_t> found;
+  std::vector<std::string> names;
   for (size_t i = 0; i < relation_.columns.size(); ++i) {
-    if (relation_.columns[i].name != name) continue;
+    const Column& each = relation_.columns[i];
+    if (!table.empty() && table_of(each) != table) continue;
+    names.push_back(each.name);
+    if (each.name != name) continue;
     if (found) {
+      const std::string& first = relation_.columns[*found].table;
       return error_at(ErrorCode::kUnknownColumn, place, "column '" + name + "' is there twice")
-          .hint("give one of them another name with AS");
+          .hint(first.empty() || first == each.table
+                    ? "give one of them another name with AS"
+                    : "write " + first + "." + name + " or " + each.table + "." + name);
     }
     found = i;
   }
   if (found) return *found;
-  std::vector<std::string> names;
-  for (const Column& each : relation_.columns) names.push_back(each.name);
   const std::string near = suggestion(name, names);
-  const std::string of = relation_.name.empty() ? "" : " in '" + relation_.name + "'";
+  const std::string& in = table.empty() ? relation_.name : table;
+  const std::string of = in.empty() ? "" : " in '" + in + "'";
   return error_at(ErrorCode::kUnknownColumn, place, "there is no column '" + name + "'" + of)
       .hint(near.empty() ? "its columns: " + join_names(names) : "did you mean '" + near + "'?");
 }
@@ -121,15 +139,17 @@ Result<ExprPtr> ExpressionBinder::bind_name(const ast::Expr& e) const {
     return bind_name(short_name);
   }
   size_t next = 1;
-  const bool qualified = e.parts.size() > 1 && e.parts[0] == relation_.name;
+  const bool qualified =
+      e.parts.size() > 1 && std::any_of(relation_.columns.begin(), relation_.columns.end(),
+                                        [&](const Column& column) { return table_of(column) == e.parts[0]; });
   const auto is_first = [&](const Column& column) { return column.name == e.parts[0]; };
   if (e.parts.size() > 1 && !qualified &&
       std::none_of(relation_.columns.begin(), relation_.columns.end(), is_first)) {
     return error_at(ErrorCode::kUnknownTable, e.place, "there is no table '" + e.parts[0] + "' in FROM")
-        .hint(relation_.name.empty() ? "name the column without a qualifier"
-                                     : "the table here is called '" + relation_.name + "'");
+        .hint(tables_hint(relation_));
   }
-  STRAND_TRY(const size_t index, column(e.parts[qualified ? 1 : 0], e.place));
+  STRAND_TRY(const size_t index,
+             qualified ? column_of(e.parts[0], e.parts[1], e.place) : column(e.parts[0], e.place));
   if (qualified) ++next;
   ExprPtr value = expr::column(index, relation_.columns[index].type);
   for (; next < e.parts.size(); ++next) {
@@ -137,8 +157,7 @@ Result<ExprPtr> ExpressionBinder::bind_name(const ast::Expr& e) const {
       return error_at(ErrorCode::kUnknownColumn, e.place,
                       "'" + e.parts[next - 1] + "' is " + columnar::to_string(*value->type) +
                           " and has no field '" + e.parts[next] + "'")
-          .hint(relation_.name.empty() ? "name the column without a qualifier"
-                                       : "the table here is called '" + relation_.name + "'");
+          .hint(tables_hint(relation_));
     }
     const columnar::TypePtr text = columnar::make_type(TypeKind::kString, false);
     Result<ExprPtr> field = expr::resolve_call("GET_FIELD", {value, expr::literal(e.parts[next], text)});

@@ -28,9 +28,16 @@ class ExpressionBinder {
   /// A condition: BOOLEAN.
   Result<ExprPtr> bind_condition(const ast::Expr& e, const std::string& clause) const;
   /// The index of a column. Errors: kUnknownColumn with the nearest name.
-  Result<size_t> column(const std::string& name, const Place& place) const;
+  Result<size_t> column(const std::string& name, const Place& place) const {
+    return column_of("", name, place);
+  }
 
  private:
+  const std::string& table_of(const Column& column) const {
+    return column.table.empty() ? relation_.name : column.table;
+  }
+  /// `table` empty: of any.
+  Result<size_t> column_of(const std::string& table, const std::string& name, const Place& place) const;
   Result<ExprPtr> bind_part(const ast::Expr& e) const;
   Result<ExprPtr> bind_name(const ast::Expr& e) const;
   Result<ExprPtr> bind_call(const ast::Expr& e) const;
@@ -42,6 +49,9 @@ class ExpressionBinder {
   std::string zone_;
   Replace replace_;
 };
+
+/// Which names qualify the columns of a relation, for a message.
+std::string tables_hint(const Relation& relation);
 
 /// A literal of the text. Errors: kSyntax for dates that are none.
 Result<ExprPtr> bind_literal(const ast::Expr& e);

@@ -26,6 +26,7 @@ class Depth {
 }  // namespace
 
 Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
+  if (const auto* join = std::get_if<ast::Join>(&ref.source)) return bind_join(*join, ref.place);
   Relation bound;
   if (const auto* name = std::get_if<std::string>(&ref.source)) {
     STRAND_TRY(bound, bind_named(*name, ref.hints, ref.place));
@@ -169,13 +170,17 @@ Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& p
   return bound;
 }
 
-void Binder::add_window(Relation& bound, PendingWindow window, const std::array<const char*, 3>& names) {
+void Binder::add_window(Relation& bound, PendingWindow window,
+                        const std::array<const char*, 3>& names) const {
   const columnar::TypePtr bounds = columnar::timestamp_type(3, /*ltz=*/false, /*nullable=*/false);
   Column& time = bound.columns[window.time_column];
   const bool ltz = time.type->kind == columnar::TypeKind::kTimestampLtz;
   time.time = TimeAttribute::kNone;  // the window's time takes its place
+  const std::string of = ltz ? zone() : "UTC";
   bound.columns.push_back({names[0], bounds});
+  bound.columns.back().window = std::make_shared<WindowPart>(WindowPart{false, window.shape, of});
   bound.columns.push_back({names[1], bounds});
+  bound.columns.back().window = std::make_shared<WindowPart>(WindowPart{true, window.shape, of});
   bound.columns.push_back({names[2], columnar::timestamp_type(3, ltz, false), TimeAttribute::kRowtime});
   bound.window = std::move(window);
 }

@@ -103,36 +103,46 @@ Result<Relation> Binder::bind_body(const ast::Query& query) {
 Result<Relation> Binder::filter(const Relation& input, const std::vector<ast::ExprPtr>& conditions,
                                 const std::string& clause) {
   if (conditions.empty()) return input;
-  const ExpressionBinder binder(input, zone());
-  std::vector<ExprPtr> bound;
+  std::vector<Condition> bound;
   for (const ast::ExprPtr& condition : conditions) {
-    if (has_aggregate(*condition)) {
-      return error_at(ErrorCode::kSyntax, condition->place, clause + " cannot hold an aggregate")
-          .hint("use HAVING");
+    STRAND_TRY(std::vector<Condition> parts, bind_conditions(input, condition, clause));
+    for (Condition& part : parts) {
+      for (const size_t column : expr::columns_of(*part.expr)) {
+        if (column < input.own_columns()) continue;
+        return error_at(
+                   ErrorCode::kBadWindow, part.place,
+                   clause + " cannot read '" + input.columns[column].name + "' before the window is grouped")
+            .hint("use HAVING, or a condition around the grouped query");
+      }
+      bound.push_back(std::move(part));
     }
-    STRAND_TRY(ExprPtr part, binder.bind_condition(*condition, clause));
-    for (const size_t column : expr::columns_of(*part)) {
-      if (column < input.own_columns()) continue;
-      return error_at(
-                 ErrorCode::kBadWindow, condition->place,
-                 clause + " cannot read '" + input.columns[column].name + "' before the window is grouped")
-          .hint("use HAVING, or a condition around the grouped query");
-    }
-    bound.push_back(std::move(part));
   }
-  ExprPtr condition = bound[0];
-  if (bound.size() > 1) {
-    Result<ExprPtr> all = expr::resolve_call("AND", bound);
-    if (!all.ok()) return located(std::move(all).status(), conditions[0]->place);
+  return filter_by(input, bound);
+}
+
+Result<Relation> Binder::filter_by(const Relation& input, const std::vector<Condition>& conditions) {
+  if (conditions.empty()) return input;
+  std::vector<ExprPtr> parts;
+  for (const Condition& condition : conditions) parts.push_back(condition.expr);
+  ExprPtr condition = parts[0];
+  if (parts.size() > 1) {
+    Result<ExprPtr> all = expr::resolve_call("AND", std::move(parts));
+    if (!all.ok()) return located(std::move(all).status(), conditions[0].place);
     condition = *std::move(all);
   }
   Relation result = input;
   auto node = nodes_.make(plan::Filter{condition}, {input.input()}, input.node->schema(input.port),
-                          conditions[0]->place);
+                          conditions[0].place);
   if (input.port == Port::kMain) node->rowtime = input.node->rowtime;
   result.node = node;
   result.port = Port::kMain;
   return result;
+}
+
+Status Binder::refuse_rank(const Relation& input) {
+  return error_at(ErrorCode::kUnsupportedSql, input.rank->place,
+                  "ROW_NUMBER() is supported with a condition that bounds it")
+      .hint("add WHERE " + input.columns[input.rank->column].name + " = 1 around the query, or use QUALIFY");
 }
 
 Result<Relation> Binder::bind_select(const ast::Select& written, const Place& place) {
@@ -146,12 +156,7 @@ Result<Relation> Binder::bind_select(const ast::Select& written, const Place& pl
   STRAND_TRY(input, bind_where(std::move(input), written, hints));
   STRAND_TRY(ast::Select select, with_group_window(input, written));
   STRAND_TRY(select, with_grouping_sets(input, select, place));
-  if (input.rank) {
-    return error_at(ErrorCode::kUnsupportedSql, input.rank->place,
-                    "ROW_NUMBER() is supported with a condition that bounds it")
-        .hint("add WHERE " + input.columns[input.rank->column].name +
-              " = 1 around the query, or use QUALIFY");
-  }
+  if (input.rank) return refuse_rank(input);
   const auto aggregates = [](const ast::SelectItem& item) { return has_aggregate(*item.expr); };
   const bool grouped =
       select.grouped || select.having || std::any_of(select.items.begin(), select.items.end(), aggregates);
@@ -189,18 +194,22 @@ Result<std::vector<ast::SelectItem>> Binder::expand_stars(const Relation& input,
       expanded.push_back(item);
       continue;
     }
-    if (!item.expr->parts.empty() && item.expr->parts[0] != input.name) {
-      return error_at(ErrorCode::kUnknownTable, item.expr->place,
-                      "there is no table '" + item.expr->parts[0] + "' in FROM")
-          .hint("the table here is called '" + input.name + "'");
-    }
+    const std::string table = item.expr->parts.empty() ? "" : item.expr->parts[0];
+    bool any = false;
     for (const Column& column : input.columns) {
+      const std::string& of = column.table.empty() ? input.name : column.table;
+      if (!table.empty() && of != table) continue;
+      any = true;
       auto name = std::make_shared<ast::Expr>();
       name->kind = ast::Expr::Kind::kName;
       name->place = item.expr->place;
-      name->parts = {column.name};
+      if (!column.table.empty()) name->parts.push_back(column.table);
+      name->parts.push_back(column.name);
       expanded.push_back({name, std::nullopt});
     }
+    if (any) continue;
+    return error_at(ErrorCode::kUnknownTable, item.expr->place, "there is no table '" + table + "' in FROM")
+        .hint(tables_hint(input));
   }
   return expanded;
 }

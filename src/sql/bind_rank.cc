@@ -1,6 +1,7 @@
 // ROW_NUMBER() OVER (…) and the conditions on it.
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "sql/binder.h"
 #include "sql/coerce.h"
@@ -76,6 +77,16 @@ bool reads_column(const ast::Select& select, const std::vector<ast::ExprPtr>& re
   };
   return std::any_of(select.items.begin(), select.items.end(), item) || any(rest) || any(select.group_by) ||
          mentions(select.having, name) || mentions(select.qualify, name);
+}
+
+/// Columns of one name get numbers behind it, as in Flink: id, id0.
+void make_unique(std::vector<Column>& columns) {
+  std::set<std::string> names;
+  for (Column& column : columns) {
+    const std::string name = column.name;
+    for (int number = 0; !names.insert(column.name).second; ++number)
+      column.name = name + std::to_string(number);
+  }
 }
 
 ExprPtr rank_literal() { return expr::literal(int64_t{1}, columnar::make_type(TypeKind::kBigInt, false)); }
@@ -204,6 +215,7 @@ Result<std::optional<ExprPtr>> Binder::retention_instant(const Relation& input, 
 }
 
 Result<Relation> Binder::bind_where(Relation input, const ast::Select& select, SelectHints& hints) {
+  if (input.join) return join_where(input, select.where);
   if (!select.where) return input;
   std::vector<ast::ExprPtr> rest;
   RankRange range;
@@ -305,13 +317,16 @@ Result<Relation> Binder::bind_items(const Relation& input, const ast::Select& se
       }
     } else {
       STRAND_TRY(ExprPtr bound, binder.bind(item));
-      if (bound->kind == expr::Expr::Kind::kColumn && bound->column < rows.columns.size())
+      if (bound->kind == expr::Expr::Kind::kColumn && bound->column < rows.columns.size()) {
         column.time = rows.columns[bound->column].time;
+        column.window = rows.columns[bound->column].window;
+      }
       expressions.push_back(std::move(bound));
     }
     column.type = expressions.back()->type;
     columns.push_back(std::move(column));
   }
+  make_unique(columns);
   if (!spec) return project(rows, expressions, std::move(columns), place);
   std::vector<size_t> at;
   for (const ExprPtr& each : spec->needed()) {  // as a column of the result, hidden where the list has it not

@@ -18,6 +18,12 @@
 
 namespace strand::sql {
 
+/// The sides of a join with the columns that hold its keys.
+struct JoinSides {
+  std::array<Relation, 2> relations;
+  std::array<std::vector<size_t>, 2> keys;
+};
+
 /// Binds the queries of one script. Views and scans are bound once, when they are first read, so that all
 /// INSERTs share them. The nodes may still change (early firing is asked for by a later statement) until the
 /// plan is optimised.
@@ -50,7 +56,7 @@ class Binder {
                               const Place& place);
   Result<Relation> bind_view(View& view, const std::vector<ast::Hint>& hints, const Place& place);
   Result<Relation> bind_window(const ast::WindowCall& call, const Place& place);
-  static void add_window(Relation& bound, PendingWindow window, const std::array<const char*, 3>& names);
+  void add_window(Relation& bound, PendingWindow window, const std::array<const char*, 3>& names) const;
   // GROUP BY TUMBLE(…) (group_window.cc).
   Result<PendingWindow> group_window(const Relation& input, const ast::Expr& window) const;
   Result<ast::Select> with_group_window(Relation& input, const ast::Select& select) const;
@@ -89,6 +95,25 @@ class Binder {
   Relation distinct(const Relation& input, const Place& place);
   Result<Relation> bind_with(const ast::Query& query);
   std::shared_ptr<View> common_table(const std::string& name) const;
+  // Joins (bind_join.cc).
+  Result<Relation> bind_join(const ast::Join& join, const Place& place);
+  Result<std::shared_ptr<const Relation>> bind_join_side(const ast::TableRef& ref);
+  Result<std::vector<Condition>> bind_conditions(const Relation& input, const ast::ExprPtr& condition,
+                                                 const std::string& clause) const;
+  Result<Relation> join_where(const Relation& input, const ast::ExprPtr& where);
+  Result<Relation> make_joins(const Relation& relation, std::vector<Condition> where);
+  Result<JoinSides> join_sides(const Relation& left, const Relation& right,
+                               std::vector<Condition>& conditions, const Place& place);
+  Result<Relation> make_join(plan::JoinKind kind, const Relation& left, const Relation& right,
+                             std::vector<Condition> on, const Place& place);
+  Relation regular_join(const plan::JoinOn& how, const JoinSides& sides, const std::vector<size_t>& visible,
+                        const Place& place);
+  Relation joined(plan::Detail detail, plan::JoinKind kind, const JoinSides& sides,
+                  const std::vector<size_t>& visible, const Place& place);
+  /// A relation whose node has no more columns than SQL sees.
+  std::optional<std::array<size_t, 2>> take_window_ends(const Relation& left, const Relation& right,
+                                                        std::vector<Condition>& conditions) const;
+  Relation without_hidden(const Relation& relation, const Place& place);
 
   // SELECT (bind_query.cc, bind_rank.cc, bind_top_n.cc, bind_over.cc, bind_aggregate.cc).
   Result<Relation> bind_body(const ast::Query& query);
@@ -100,6 +125,8 @@ class Binder {
                               const Place& place);
   Result<Relation> bind_aggregate(const Relation& input, const ast::Select& select, SelectHints& hints,
                                   const Place& place);
+  static Status refuse_rank(const Relation& input);
+  Result<Relation> filter_by(const Relation& input, const std::vector<Condition>& conditions);
   Result<Relation> filter(const Relation& input, const std::vector<ast::ExprPtr>& conditions,
                           const std::string& clause);
   Result<std::vector<ast::SelectItem>> expand_stars(const Relation& input,

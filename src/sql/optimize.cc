@@ -1,6 +1,7 @@
 #include "sql/optimize.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/check.h"
@@ -128,20 +129,23 @@ class Rebuild {
   /// The edge to an operator with state by key: rows are narrowed before they are exchanged. An exchange is
   /// left out only where rows are distributed by the very same columns: the operator's key groups must be
   /// those of its subtask.
-  Edge keyed_edge(const NodePtr& node, const std::vector<size_t>& keys) const {
-    const Built& from = input_of(node);
+  Edge keyed_edge(const NodePtr& node, const std::vector<size_t>& keys, size_t number = 0,
+                  const std::string& suffix = "/input") const {
+    const Built& from = input_of(node, number);
     const std::vector<size_t> now = from.at(keys);
-    if (!keys.empty() && from.hashed == now) return {from, {from.node, from.port}};
-    Edge edge{narrow(from, own_needs(node), node, "/input"), {}, true};
-    edge.input = {edge.from.node, edge.from.port};
+    if (!keys.empty() && from.hashed == now) {
+      return {from, {.node = from.node, .port = from.port, .number = number}};
+    }
+    Edge edge{narrow(from, own_needs(node, number), node, suffix), {}, true};
+    edge.input = {.node = edge.from.node, .port = edge.from.port, .number = number};
     edge.input.hash_keys = edge.from.at(keys);
     edge.input.single = keys.empty();
     return edge;
   }
-  std::vector<size_t> own_needs(const NodePtr& node) const {
+  std::vector<size_t> own_needs(const NodePtr& node, size_t number) const {
     std::map<Port, ColumnSet> ports;
     if (const auto found = required_.find(node.get()); found != required_.end()) ports = found->second;
-    const ColumnSet columns = input_columns(*node, ports);
+    const ColumnSet columns = input_columns(*node, ports, number);
     return {columns.begin(), columns.end()};
   }
 
@@ -390,6 +394,78 @@ class Rebuild {
     if (!moved.keys.empty()) main.hashed = identity(moved.keys.size());
     main.node = copy(node, std::move(moved), {edge.input});
     keep(node, std::move(main));
+  }
+
+  /// Both sides of a join, each narrowed and exchanged by its keys, and what becomes of the output's columns.
+  struct Joined {
+    std::array<Edge, 2> edges;
+    Built main;
+    std::vector<columnar::Field> fields;
+    plan::JoinOn on;
+    std::optional<size_t> rowtime;
+  };
+  Joined join_inputs(const NodePtr& node, const plan::JoinOn& on) const {
+    Joined joined{{keyed_edge(node, on.keys[0], 0, "/left"), keyed_edge(node, on.keys[1], 1, "/right")},
+                  {},
+                  {},
+                  on,
+                  {}};
+    std::vector<size_t> position;  // of the columns of both sides
+    for (size_t side = 0; side < 2; ++side) {
+      const Built& from = joined.edges[side].from;
+      const size_t first = joined.fields.size();
+      for (const size_t at : from.position) position.push_back(at == kGone ? kGone : first + at);
+      for (columnar::Field field : from.schema()->fields()) {
+        if (plan::is_outer(on.kind, 1 - side)) field.type = columnar::with_nullable(field.type, true);
+        joined.fields.push_back(std::move(field));
+      }
+      joined.on.keys[side] = from.at(on.keys[side]);
+    }
+    if (on.condition) joined.on.condition = expr::remap(on.condition, position);
+    if (!plan::gives_pairs(on.kind)) {
+      position.resize(joined.edges[0].from.position.size());
+      joined.fields.resize(joined.edges[0].from.schema()->size());
+    }
+    joined.main.position = std::move(position);
+    // The keys of a side that is padded with NULLs do not tell where its row is.
+    if (!on.keys[0].empty() && !plan::is_outer(on.kind, 1)) joined.main.hashed = joined.on.keys[0];
+    if (node->rowtime && joined.main.position[*node->rowtime] != kGone) {
+      joined.rowtime = joined.main.position[*node->rowtime];
+    }
+    return joined;
+  }
+  void keep_join(const NodePtr& node, plan::Detail detail, Joined joined) {
+    auto made = copy(node, std::move(detail), {joined.edges[0].input, joined.edges[1].input});
+    made->output = make_schema(std::move(joined.fields));
+    made->rowtime = joined.rowtime;
+    joined.main.node = made;
+    keep(node, std::move(joined.main));
+  }
+
+  void build(const NodePtr& node, const plan::IntervalJoin& join) {
+    Joined joined = join_inputs(node, join.on);
+    plan::IntervalJoin moved = join;
+    moved.on = joined.on;
+    for (size_t side = 0; side < 2; ++side) {
+      moved.time_columns[side] = joined.edges[side].from.at(join.time_columns[side]);
+    }
+    keep_join(node, std::move(moved), std::move(joined));
+  }
+
+  void build(const NodePtr& node, const plan::WindowJoin& join) {
+    Joined joined = join_inputs(node, join.on);
+    plan::WindowJoin moved = join;
+    moved.on = joined.on;
+    for (size_t side = 0; side < 2; ++side) {
+      moved.window_ends[side] = joined.edges[side].from.at(join.window_ends[side]);
+    }
+    keep_join(node, std::move(moved), std::move(joined));
+  }
+
+  void build(const NodePtr& node, const plan::RegularJoin& join) {
+    Joined joined = join_inputs(node, join.on);
+    plan::RegularJoin moved{joined.on, join.ttl, join.update_kinds};
+    keep_join(node, std::move(moved), std::move(joined));
   }
 
   void build(const NodePtr& node, const plan::SinkWrite& sink) {

@@ -292,27 +292,19 @@ Result<ast::SelectItem> Parser::select_item() {
   return item;
 }
 
-Result<ast::TableRefPtr> Parser::table_reference() {
-  STRAND_TRY(ast::TableRefPtr table, table_primary());
-  if (is_symbol(",")) {
-    return unsupported(here(), "several tables in FROM are not supported",
-                       "joins are not supported yet; use UNION ALL or views");
-  }
-  for (const char* word : {"JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"}) {
-    if (is_word(word))
-      return unsupported(here(), "joins are not supported", "enrich the rows before they are read");
-  }
-  for (const char* word : {"TABLESAMPLE", "MATCH_RECOGNIZE"}) {
-    if (is_word(word)) return unsupported(here(), std::string(word) + " is not supported", "leave it out");
-  }
-  return table;
-}
-
 Result<ast::TableRefPtr> Parser::table_primary() {
   auto table = std::make_shared<ast::TableRef>();
   table->place = here();
   const bool bare_window =
       is_symbol("(", 1) && peek().kind == Token::Kind::kWord && window_syntax(peek().upper) != nullptr;
+  if (is_symbol("(") && at_identifier(1)) {  // (a JOIN b …)
+    const Deeper deeper(*this);
+    STRAND_OK(check_depth());
+    take();
+    STRAND_TRY(ast::TableRefPtr inner, table_reference());
+    STRAND_OK(expect_symbol(")", "behind the joined tables"));
+    return inner;
+  }
   if (take_symbol("(")) {
     STRAND_TRY(ast::QueryPtr inner, query());
     STRAND_OK(expect_symbol(")", "behind the subquery"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,6 +99,8 @@ class Parser {
   Status refuse_query_tail();
   Result<ast::SelectItem> select_item();
   Result<ast::TableRefPtr> table_reference();
+  Result<ast::TableRefPtr> joined_tables();
+  Result<std::optional<ast::Join::Kind>> join_kind(bool& crossed);
   Result<ast::TableRefPtr> table_primary();
   Status table_alias(ast::TableRef& table);
   Result<ast::WindowCall> window_call();

@@ -172,6 +172,10 @@ void want_update_before(const Input& rows, ChangeReader reader) {
     const bool alone = top->to == 1 && !top->rank && !top->changes;
     top->update_before = top->update_before || !alone || reader == ChangeReader::kOperator;
   }
+  if (auto* join = std::get_if<plan::RegularJoin>(&detail)) {
+    join->update_kinds = true;  // its inputs were asked when it was made
+    return;
+  }
   if (plan::makes_changes(detail)) return;
   for (const Input& input : rows.node->inputs) want_update_before(input, reader);
 }

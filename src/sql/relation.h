@@ -1,21 +1,32 @@
 // What a query or table gives while it is bound: a node's port and the columns that SQL sees of it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "plan/plan.h"
+#include "sql/join_conditions.h"
 #include "sql/source_text.h"
 
 namespace strand::sql {
 
 enum class TimeAttribute : uint8_t { kNone, kRowtime, kProctime };
 
+/// What a column is of the window that its row belongs to.
+struct WindowPart {
+  bool is_end = false;
+  expr::WindowShape shape;
+  std::string zone;  // of its bounds
+};
+
 struct Column {
   std::string name;
   columnar::TypePtr type;
   TimeAttribute time = TimeAttribute::kNone;
+  std::shared_ptr<const WindowPart> window = {};  // window_start or window_end as they are
+  std::string table = {};  // behind a join: what qualifies the column. Else the relation's name does
 };
 
 /// A window function over a relation, until a GROUP BY makes an operator of it. The three window columns
@@ -39,6 +50,18 @@ struct PendingRank {
   Place place;
 };
 
+struct Relation;
+
+/// Tables side by side, until the WHERE clause is known, which may hold conditions of theirs. The relation
+/// has the columns of the left, then of the right, and no node.
+struct PendingJoin {
+  plan::JoinKind kind = plan::JoinKind::kInner;
+  std::shared_ptr<const Relation> left;
+  std::shared_ptr<const Relation> right;
+  std::vector<Condition> on;
+  Place place;
+};
+
 /// Columns [0, columns.size()) of the port of the node, in this order; the node may have more columns behind
 /// them, which SQL does not see.
 struct Relation {
@@ -50,6 +73,7 @@ struct Relation {
   std::optional<PendingWindow> window = {};
   std::optional<PendingRank> rank = {};
   std::optional<size_t> rank_column = {};  // of the node: the number that a Top-N gave
+  std::shared_ptr<const PendingJoin> join = {};
 
   plan::Input input() const { return {node, port}; }
   const columnar::Schema& schema() const { return *node->schema(port); }

@@ -26,6 +26,7 @@ void add_aggregates(ColumnSet& columns, const std::vector<expr::Aggregate>& aggr
 struct InputColumns {
   const Node& node;
   const std::map<Port, ColumnSet>& ports;
+  size_t input;
 
   size_t input_size() const { return node.inputs[0].node->schema(node.inputs[0].port)->size(); }
 
@@ -85,6 +86,27 @@ struct InputColumns {
     if (group.retention) columns.insert(group.retention->column);
     return columns;
   }
+  ColumnSet of_join(const plan::JoinOn& on) const {
+    ColumnSet joined = all_of(ports);
+    if (on.condition) add_expression(joined, on.condition);
+    const size_t left = node.input(0).size();
+    ColumnSet columns(on.keys[input].begin(), on.keys[input].end());
+    for (const size_t column : joined) {
+      if ((column >= left) == (input == 1)) columns.insert(column - (input == 1 ? left : 0));
+    }
+    return columns;
+  }
+  ColumnSet operator()(const plan::WindowJoin& join) const {
+    ColumnSet columns = of_join(join.on);
+    columns.insert(join.window_ends[input]);
+    return columns;
+  }
+  ColumnSet operator()(const plan::RegularJoin& join) const { return of_join(join.on); }
+  ColumnSet operator()(const plan::IntervalJoin& join) const {
+    ColumnSet columns = of_join(join.on);
+    columns.insert(join.time_columns[input]);
+    return columns;
+  }
   ColumnSet operator()(const plan::SinkWrite& sink) const {
     ColumnSet columns;
     for (size_t i = 0; i < sink.columns.size(); ++i) columns.insert(i);
@@ -94,8 +116,8 @@ struct InputColumns {
 
 }  // namespace
 
-ColumnSet input_columns(const Node& node, const std::map<Port, ColumnSet>& ports) {
-  ColumnSet columns = std::visit(InputColumns{node, ports}, node.detail);
+ColumnSet input_columns(const Node& node, const std::map<Port, ColumnSet>& ports, size_t input) {
+  ColumnSet columns = std::visit(InputColumns{node, ports, input}, node.detail);
   if (columns.empty()) columns.insert(0);
   return columns;
 }
@@ -104,8 +126,9 @@ Requirements requirements_of(const std::vector<plan::NodePtr>& sinks) {
   const std::vector<plan::NodePtr> nodes = plan::Plan{.job = {}, .sinks = sinks, .settings = {}}.nodes();
   Requirements required;
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {  // readers before inputs
-    const ColumnSet columns = input_columns(**node, required[node->get()]);
+    const auto ports = required[node->get()];
     for (const plan::Input& input : (*node)->inputs) {
+      const ColumnSet columns = input_columns(**node, ports, input.number);
       required[input.node.get()][input.port].insert(columns.begin(), columns.end());
     }
   }

@@ -179,12 +179,25 @@ std::string partition_text(const ast::WindowCall& call) {
   return " PARTITION BY (" + join(call.partition_by, ", ", column) + ")";
 }
 
+std::string table_text(const ast::TableRef& table);
+
+std::string join_text(const ast::Join& join) {
+  static constexpr const char* kWords[] = {"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"};
+  const std::string word = join.condition ? kWords[static_cast<size_t>(join.kind)] : "CROSS JOIN";
+  const bool nested = std::holds_alternative<ast::Join>(join.right->source);
+  const std::string right = nested ? "(" + table_text(*join.right) + ")" : table_text(*join.right);
+  return table_text(*join.left) + " " + word + " " + right +
+         (join.condition ? " ON " + to_sql(*join.condition) : "");
+}
+
 std::string table_text(const ast::TableRef& table) {
   std::string text;
   if (const auto* plain = std::get_if<std::string>(&table.source)) {
     text = name(*plain);
   } else if (const auto* query = std::get_if<ast::QueryPtr>(&table.source)) {
     text = "(" + to_sql(**query) + ")";
+  } else if (const auto* joined = std::get_if<ast::Join>(&table.source)) {
+    return join_text(*joined);
   } else {
     const auto& call = std::get<ast::WindowCall>(table.source);
     text = "TABLE(" + call.function + "(TABLE " + table_text(*call.table) + partition_text(call) +

@@ -4,6 +4,7 @@
 
 #include "sql/coerce.h"
 #include "sql/provenance.h"
+#include "sql/upsert_keys.h"
 
 namespace strand::sql {
 
@@ -219,6 +220,28 @@ Status Writers::check_key(const Relation& rows, const plan::TableSpec& table,
           "the key must be made of the same columns: a change of another row would be written over this one");
 }
 
+Status Writers::check_join_key(const Relation& rows, const plan::TableSpec& table,
+                               const std::vector<std::string>& columns, const Place& place) const {
+  if (!rows.updating || takes_changes(table) || !reads_regular_join(rows.input())) return Status();
+  const auto keys = upsert_keys(rows.input());
+  const auto in_primary_key = [&](size_t column) { return is_key(table, columns[column]); };
+  for (const std::set<size_t>& key : keys) {
+    if (std::all_of(key.begin(), key.end(), in_primary_key)) return Status();
+  }
+  Status error = error_at(ErrorCode::kUnsupportedSql, place,
+                          "the primary key of '" + table.name + "' (" + list_text(table.primary_key) +
+                              ") does not tell the joined rows apart in the order of their changes");
+  if (keys.empty()) {
+    return std::move(error).hint(
+        "give both sides a key (GROUP BY, or PRIMARY KEY of the tables), and make it the "
+        "table's");
+  }
+  std::vector<std::string> names;
+  for (const size_t column : keys[0]) names.push_back(columns[column]);
+  return std::move(error).hint("declare PRIMARY KEY (" + list_text(names) + ") NOT ENFORCED in '" +
+                               table.name + "'");
+}
+
 Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& place) {
   const auto table = catalog_.table(insert.table);
   if (!table) {
@@ -250,6 +273,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
   STRAND_OK(check_rows(rows, spec, insert.query->place));
   STRAND_TRY(rows, assign(rows, spec, columns, insert.query->place));
   STRAND_OK(check_key(rows, spec, columns, insert.query->place));
+  STRAND_OK(check_join_key(rows, spec, columns, insert.query->place));
   const RowOrigin origin = row_origin(rows.input(), spec, columns);
   if (origin == RowOrigin::kMixed) {
     return error_at(ErrorCode::kWriterConflict, insert.query->place,

@@ -31,6 +31,9 @@ class Writers {
                           const std::vector<std::string>& columns, const Place& place);
   Result<Relation> not_null(const Relation& rows, const plan::TableSpec& table,
                             const std::vector<std::string>& columns, const Place& place);
+  /// A changelog of a join can be written to a table whose key tells its rows apart, in order.
+  Status check_join_key(const Relation& rows, const plan::TableSpec& table,
+                        const std::vector<std::string>& columns, const Place& place) const;
   Status check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const;
   Status check_key(const Relation& rows, const plan::TableSpec& table,
                    const std::vector<std::string>& columns, const Place& place) const;

@@ -12,6 +12,12 @@ namespace {
 
 using obs::Entry;
 
+bool is_join(const plan::Node& node) {
+  return std::holds_alternative<plan::IntervalJoin>(node.detail) ||
+         std::holds_alternative<plan::WindowJoin>(node.detail) ||
+         std::holds_alternative<plan::RegularJoin>(node.detail);
+}
+
 /// A dash where an operator of this kind cannot book anything.
 std::string cell(int64_t count, bool possible) {
   return !possible && count == 0 ? "-" : std::to_string(count);
@@ -23,6 +29,10 @@ std::string note(const OperatorBooks& books) {
     std::string text = std::to_string(books.sink->refused) + " refused";
     if (books.sink->overtaken > 0) text += ", " + std::to_string(books.sink->overtaken) + " overtaken";
     return text;
+  }
+  if (is_join(*books.node)) {
+    const int64_t right = books.ledger[Entry::kInRight];
+    return std::to_string(books.ledger[Entry::kIn] - right) + " left, " + std::to_string(right) + " right";
   }
   if (std::holds_alternative<plan::Deduplicate>(books.node->detail)) {
     return std::to_string(books.state_rows) + " ids kept";
@@ -39,17 +49,18 @@ std::string note(const OperatorBooks& books) {
 std::vector<std::string> row(const OperatorBooks& books) {
   const auto& detail = books.node->detail;
   const obs::Ledger& ledger = books.ledger;
-  return {books.name,
-          std::to_string(ledger[Entry::kIn]),
-          std::to_string(ledger[Entry::kCounted]),
-          cell(ledger[Entry::kFiltered],
-               std::holds_alternative<plan::Filter>(detail) || std::holds_alternative<plan::TopN>(detail)),
-          cell(ledger[Entry::kLate], plan::judges_lateness(detail)),
-          cell(ledger[Entry::kDuplicate], std::holds_alternative<plan::Deduplicate>(detail)),
-          cell(ledger[Entry::kBad], std::holds_alternative<plan::Scan>(detail)),
-          cell(ledger.in_state(), plan::waits_for_time(detail)),
-          std::to_string(ledger[Entry::kOut]),
-          note(books)};
+  return {
+      books.name,
+      std::to_string(ledger[Entry::kIn]),
+      std::to_string(ledger[Entry::kCounted]),
+      cell(ledger[Entry::kFiltered], std::holds_alternative<plan::Filter>(detail) ||
+                                         std::holds_alternative<plan::TopN>(detail) || is_join(*books.node)),
+      cell(ledger[Entry::kLate], plan::judges_lateness(detail)),
+      cell(ledger[Entry::kDuplicate], std::holds_alternative<plan::Deduplicate>(detail)),
+      cell(ledger[Entry::kBad], std::holds_alternative<plan::Scan>(detail)),
+      cell(ledger.in_state(), plan::waits_for_time(detail) || is_join(*books.node)),
+      std::to_string(ledger[Entry::kOut]),
+      note(books)};
 }
 
 bool shown(const OperatorBooks& books) {

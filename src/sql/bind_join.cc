@@ -1,0 +1,289 @@
+// Joins: which conditions belong to which join, and what kind of join they make.
+#include <algorithm>
+#include <set>
+
+#include "sql/binder.h"
+#include "sql/coerce.h"
+#include "sql/provenance.h"
+
+namespace strand::sql {
+
+namespace {
+
+using plan::JoinKind;
+
+bool is_true(const expr::Expr& e) {
+  const auto* value = e.kind == expr::Expr::Kind::kLiteral ? std::get_if<bool>(&e.literal) : nullptr;
+  return value != nullptr && *value;
+}
+
+std::set<std::string> tables_of(const Relation& relation) {
+  std::set<std::string> names;
+  for (const Column& column : relation.columns) names.insert(column.table);
+  names.erase("");
+  return names;
+}
+
+/// Distributes conditions over a join, its sides and what is behind it.
+struct JoinWhere {
+  JoinKind kind;
+  size_t left_columns;
+  std::vector<Condition> down[2] = {};  // over the columns of that side
+  std::vector<Condition> on = {};
+  std::vector<Condition> behind = {};
+
+  void add(const Condition& condition, bool of_where) {
+    if (is_true(*condition.expr)) return;
+    const Sides sides = sides_of(*condition.expr, left_columns);
+    const bool one_sided = sides == Sides::kLeft || sides == Sides::kRight;
+    if (one_sided && !expr::reads_watermark(*condition.expr)) {
+      const size_t side = sides == Sides::kRight ? 1 : 0;
+      // ON says who is a partner: it drops no row of an outer side. WHERE drops padded rows too.
+      if (!plan::is_outer(kind, of_where ? 1 - side : side)) {
+        down[side].push_back(
+            {side == 0 ? condition.expr : of_right(condition.expr, left_columns), condition.place});
+        return;
+      }
+    }
+    (of_where && kind != JoinKind::kInner ? behind : on).push_back(condition);
+  }
+};
+
+Result<ExprPtr> all_of(const std::vector<Condition>& conditions) {
+  if (conditions.empty()) return ExprPtr();
+  std::vector<ExprPtr> parts;
+  for (const Condition& condition : conditions) parts.push_back(condition.expr);
+  if (parts.size() == 1) return parts[0];
+  Result<ExprPtr> all = expr::resolve_call("AND", std::move(parts));
+  return all.ok() ? std::move(all) : located(std::move(all).status(), conditions[0].place);
+}
+
+}  // namespace
+
+Result<Relation> Binder::bind_join(const ast::Join& join, const Place& place) {
+  auto pending = std::make_shared<PendingJoin>();
+  pending->place = place;
+  static constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft, JoinKind::kRight, JoinKind::kFull};
+  pending->kind = kKinds[static_cast<size_t>(join.kind)];
+  STRAND_TRY(pending->left, bind_join_side(*join.left));
+  STRAND_TRY(pending->right, bind_join_side(*join.right));
+  const std::set<std::string> names = tables_of(*pending->left);
+  for (const std::string& name : tables_of(*pending->right)) {
+    if (!names.contains(name)) continue;
+    return error_at(ErrorCode::kDuplicateName, join.right->place, "'" + name + "' stands twice in FROM")
+        .hint("give one of them another name: " + name + " AS other");
+  }
+  Relation both;
+  both.columns = pending->left->columns;
+  both.columns.insert(both.columns.end(), pending->right->columns.begin(), pending->right->columns.end());
+  if (join.condition) {
+    STRAND_TRY(pending->on, bind_conditions(both, join.condition, "ON"));
+  }
+  both.join = std::move(pending);
+  return both;
+}
+
+Result<std::shared_ptr<const Relation>> Binder::bind_join_side(const ast::TableRef& ref) {
+  STRAND_TRY(Relation side, bind_table(ref));
+  if (side.rank) return refuse_rank(side);
+  if (side.window) {
+    STRAND_TRY(side, expand_window(side));
+  }
+  for (Column& column : side.columns) {
+    if (column.table.empty()) column.table = side.name;
+  }
+  return std::make_shared<const Relation>(std::move(side));
+}
+
+Result<std::vector<Condition>> Binder::bind_conditions(const Relation& input, const ast::ExprPtr& condition,
+                                                       const std::string& clause) const {
+  const ExpressionBinder binder(input, zone());
+  std::vector<Condition> bound;
+  for (const ast::ExprPtr& part : conjuncts(condition)) {
+    if (has_aggregate(*part)) {
+      return error_at(ErrorCode::kSyntax, part->place, clause + " cannot hold an aggregate")
+          .hint("use HAVING");
+    }
+    STRAND_TRY(ExprPtr expr, binder.bind_condition(*part, clause));
+    bound.push_back({std::move(expr), part->place});
+  }
+  return bound;
+}
+
+Result<Relation> Binder::join_where(const Relation& input, const ast::ExprPtr& where) {
+  std::vector<Condition> conditions;
+  if (where) {
+    STRAND_TRY(conditions, bind_conditions(input, where, "WHERE"));
+  }
+  return make_joins(input, std::move(conditions));
+}
+
+Result<Relation> Binder::make_joins(const Relation& relation, std::vector<Condition> where) {
+  if (!relation.join) return filter_by(relation, where);
+  const PendingJoin& join = *relation.join;
+  const size_t left_columns = join.left->columns.size();
+  JoinWhere split{without_padding(join.kind, where, left_columns), left_columns};
+  for (const Condition& condition : join.on) split.add(condition, /*of_where=*/false);
+  for (const Condition& condition : where) split.add(condition, /*of_where=*/true);
+  STRAND_TRY(const Relation left, make_joins(*join.left, std::move(split.down[0])));
+  STRAND_TRY(const Relation right, make_joins(*join.right, std::move(split.down[1])));
+  STRAND_TRY(const Relation joined, make_join(split.kind, left, right, std::move(split.on), join.place));
+  return filter_by(joined, split.behind);
+}
+
+Relation Binder::without_hidden(const Relation& relation, const Place& place) {
+  std::vector<ExprPtr> all;
+  for (size_t i = 0; i < relation.columns.size(); ++i)
+    all.push_back(expr::column(i, relation.columns[i].type));
+  Relation exact = project(relation, all, relation.columns, place);
+  if (exact.schema().size() == relation.columns.size()) return exact;
+  std::vector<columnar::Field> fields;
+  for (const Column& column : relation.columns) fields.push_back({column.name, column.type});
+  exact.node = nodes_.make(plan::Project{all}, {relation.input()}, make_schema(std::move(fields)), place);
+  exact.port = Port::kMain;
+  return exact;
+}
+
+/// Takes the conditions that make two expressions equal, one of each side.
+Result<JoinSides> Binder::join_sides(const Relation& left, const Relation& right,
+                                     std::vector<Condition>& conditions, const Place& place) {
+  std::array<std::vector<ExprPtr>, 2> keys;
+  std::vector<Condition> rest;
+  for (const Condition& condition : conditions) {
+    const auto equal = equal_sides(*condition.expr, left.columns.size());
+    const columnar::TypePtr type = equal ? common_type(equal->first->type, equal->second->type) : nullptr;
+    if (!type) {
+      rest.push_back(condition);
+      continue;
+    }
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const ExprPtr& key = side == 0 ? equal->first : equal->second;
+      Result<ExprPtr> cast = coerce(key, columnar::with_nullable(type, key->type->nullable));
+      if (!cast.ok()) return located(std::move(cast).status(), condition.place);
+      keys[side].push_back(*std::move(cast));
+    }
+  }
+  conditions = std::move(rest);
+  JoinSides sides;
+  sides.relations = {with_hidden(without_hidden(left, place), keys[0], sides.keys[0], place),
+                     with_hidden(without_hidden(right, place), keys[1], sides.keys[1], place)};
+  return sides;
+}
+
+Result<Relation> Binder::make_join(JoinKind kind, const Relation& left, const Relation& right,
+                                   std::vector<Condition> on, const Place& place) {
+  const size_t left_columns = left.columns.size();
+  const auto column = [&](size_t i) -> const Column& {
+    return i < left_columns ? left.columns[i] : right.columns[i - left_columns];
+  };
+  const auto bounds =
+      take_time_bounds(on, left_columns, [&](size_t i) { return column(i).time == TimeAttribute::kRowtime; });
+  const auto window_ends = bounds ? std::nullopt : take_window_ends(left, right, on);
+  for (const Relation* side : {&left, &right}) {
+    if (!side->updating || (!bounds && !window_ends)) continue;
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    std::string(bounds ? "a join by time" : "a join of windows") + " cannot read '" +
+                        side->name + "': its rows are updated later")
+        .hint("join before the GROUP BY, or leave out the condition on the event times");
+  }
+  for (const Relation* side : {&left, &right}) {
+    if (!side->updating || !reads_early(side->input())) continue;
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "early totals of '" + side->name + "' are replaced by key and cannot be joined")
+        .hint("join the closed rows of the view, and write the early ones to a table of their own");
+  }
+  STRAND_TRY(const JoinSides sides, join_sides(left, right, on, place));
+  const size_t right_begins = sides.relations[0].schema().size();
+  std::vector<size_t> moved(left_columns + right.columns.size());
+  for (size_t i = 0; i < moved.size(); ++i) moved[i] = i < left_columns ? i : right_begins + i - left_columns;
+  for (Condition& condition : on) condition.expr = expr::remap(condition.expr, moved);
+  plan::JoinOn how{kind, sides.keys, nullptr};
+  STRAND_TRY(how.condition, all_of(on));
+  if (bounds) {
+    return joined(plan::IntervalJoin{.on = how,
+                                     .time_columns = {bounds->left, bounds->right},
+                                     .lower = *bounds->lower,
+                                     .upper = *bounds->upper},
+                  kind, sides, moved, place);
+  }
+  if (!window_ends) return regular_join(how, sides, moved, place);
+  plan::WindowJoin join{.on = how, .window_ends = *window_ends};
+  join.zone = left.columns[(*window_ends)[0]].window->zone;
+  return joined(std::move(join), kind, sides, moved, place);
+}
+
+/// Takes the conditions that make both bounds of one kind of window equal; the columns of the ends then.
+std::optional<std::array<size_t, 2>> Binder::take_window_ends(const Relation& left, const Relation& right,
+                                                              std::vector<Condition>& conditions) const {
+  std::optional<std::array<size_t, 2>> ends;
+  bool starts = false;
+  std::vector<Condition> rest;
+  for (const Condition& condition : conditions) {
+    const auto equal = equal_sides(*condition.expr, left.columns.size());
+    const auto part = [&](const ExprPtr& e, const Relation& side) {
+      return e->kind == expr::Expr::Kind::kColumn ? side.columns[e->column].window : nullptr;
+    };
+    const auto a = equal ? part(equal->first, left) : nullptr;
+    const auto b = equal ? part(equal->second, right) : nullptr;
+    if (!a || !b || a->is_end != b->is_end || a->zone != b->zone || !(a->shape == b->shape)) {
+      rest.push_back(condition);
+    } else if (a->is_end) {
+      ends = {equal->first->column, equal->second->column};
+    } else {
+      starts = true;
+    }
+  }
+  if (!ends || !starts) return std::nullopt;
+  conditions = std::move(rest);
+  return ends;
+}
+
+/// Rows come out as they meet: no longer in the order of any event time.
+Relation Binder::regular_join(const plan::JoinOn& how, const JoinSides& sides,
+                              const std::vector<size_t>& visible, const Place& place) {
+  const Duration ttl = session_.duration("table.exec.state.ttl");
+  plan::RegularJoin join{.on = how, .ttl = ttl.millis > 0 ? std::optional(ttl) : std::nullopt};
+  for (const Relation& side : sides.relations) want_update_before(side.input(), ChangeReader::kOperator);
+  Relation result = joined(std::move(join), how.kind, sides, visible, place);
+  result.updating = sides.relations[0].updating || sides.relations[1].updating ||
+                    plan::is_outer(how.kind, 0) || plan::is_outer(how.kind, 1);
+  for (Column& column : result.columns) {
+    if (column.time == TimeAttribute::kRowtime) column.time = TimeAttribute::kNone;
+  }
+  return result;
+}
+
+Relation Binder::joined(plan::Detail detail, JoinKind kind, const JoinSides& sides,
+                        const std::vector<size_t>& visible, const Place& place) {
+  std::vector<columnar::Field> fields;
+  std::vector<plan::Input> inputs;
+  Relation all;
+  for (size_t side = 0; side < 2; ++side) {
+    const Relation& relation = sides.relations[side];
+    const bool padded = plan::is_outer(kind, 1 - side);
+    for (size_t i = 0; i < relation.schema().size(); ++i) {
+      columnar::Field field = relation.schema()[i];
+      if (padded) field.type = columnar::with_nullable(field.type, true);
+      Column column = i < relation.columns.size() ? relation.columns[i] : Column{field.name, field.type};
+      column.type = field.type;
+      all.columns.push_back(std::move(column));
+      fields.push_back(std::move(field));
+    }
+    plan::Input input = relation.input();
+    input.hash_keys = sides.keys[side];
+    input.single = sides.keys[side].empty();
+    input.number = side;
+    inputs.push_back(std::move(input));
+  }
+  auto node = nodes_.make(std::move(detail), std::move(inputs), make_schema(std::move(fields)), place);
+  all.node = node;
+  std::vector<ExprPtr> shown;
+  std::vector<Column> columns;
+  for (const size_t i : visible) {
+    shown.push_back(expr::column(i, all.columns[i].type));
+    columns.push_back(all.columns[i]);
+  }
+  return project(all, shown, std::move(columns), place);
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,78 @@
+// Tables side by side in FROM.
+#include "sql/parser_core.h"
+
+namespace strand::sql {
+
+namespace {
+
+ast::TableRefPtr make_join(ast::Join join, const Place& place) {
+  auto table = std::make_shared<ast::TableRef>();
+  table->place = place;
+  table->source = std::move(join);
+  return table;
+}
+
+}  // namespace
+
+Result<ast::TableRefPtr> Parser::table_reference() {
+  STRAND_TRY(ast::TableRefPtr left, joined_tables());
+  for (int links = 1; is_symbol(","); ++links) {
+    STRAND_OK(check_chain(links));
+    const Place place = here();
+    take();
+    STRAND_TRY(ast::TableRefPtr right, joined_tables());
+    left = make_join({ast::Join::Kind::kInner, left, std::move(right), nullptr}, place);
+  }
+  for (const char* word : {"TABLESAMPLE", "MATCH_RECOGNIZE"}) {
+    if (is_word(word)) return unsupported(here(), std::string(word) + " is not supported", "leave it out");
+  }
+  return left;
+}
+
+/// Takes the words up to JOIN; nothing where there are none.
+Result<std::optional<ast::Join::Kind>> Parser::join_kind(bool& crossed) {
+  using Kind = ast::Join::Kind;
+  crossed = is_word("CROSS");
+  if (is_word("NATURAL")) {
+    return unsupported(here(), "NATURAL JOIN is not supported", "name what must be equal: ON a.k = b.k");
+  }
+  std::optional<Kind> kind;
+  if (is_word("JOIN")) {
+    kind = Kind::kInner;
+  } else if (take_word("INNER") || take_word("CROSS")) {
+    kind = Kind::kInner;
+  } else {
+    for (const auto& [word, outer] :
+         {std::pair{"LEFT", Kind::kLeft}, {"RIGHT", Kind::kRight}, {"FULL", Kind::kFull}}) {
+      if (!kind && take_word(word)) {
+        kind = outer;
+        take_word("OUTER");
+      }
+    }
+  }
+  if (kind) STRAND_OK(expect_word("JOIN"));
+  return kind;
+}
+
+Result<ast::TableRefPtr> Parser::joined_tables() {
+  STRAND_TRY(ast::TableRefPtr left, table_primary());
+  for (int links = 1;; ++links) {
+    STRAND_OK(check_chain(links));
+    const Place place = here();
+    bool crossed = false;
+    STRAND_TRY(const auto kind, join_kind(crossed));
+    if (!kind) return left;
+    ast::Join join{*kind, left, nullptr, nullptr};
+    STRAND_TRY(join.right, table_primary());
+    if (is_word("USING")) {
+      return unsupported(here(), "USING is not supported", "write it with ON: ON a.k = b.k");
+    }
+    if (!crossed) {
+      STRAND_OK(expect_word("ON"));
+      STRAND_TRY(join.condition, expression());
+    }
+    left = make_join(std::move(join), place);
+  }
+}
+
+}  // namespace strand::sql

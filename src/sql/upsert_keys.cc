@@ -1,0 +1,124 @@
+#include "sql/upsert_keys.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace strand::sql {
+
+namespace {
+
+using KeyColumns = std::set<size_t>;
+using KeySets = std::vector<KeyColumns>;
+
+KeyColumns first_columns(size_t count) {
+  KeyColumns columns;
+  for (size_t i = 0; i < count; ++i) columns.insert(i);
+  return columns;
+}
+
+bool includes(const KeyColumns& all, const KeyColumns& part) {
+  return std::includes(all.begin(), all.end(), part.begin(), part.end());
+}
+
+struct UpsertKeysOf {
+  const plan::Node& node;
+  Port port;
+
+  KeySets of_input(size_t i) const { return upsert_keys(node.inputs[i]); }
+
+  KeySets operator()(const plan::Scan& scan) const {
+    KeyColumns key;
+    for (const std::string& name : scan.table.primary_key) {
+      const auto physical = scan.table.schema->find(name);
+      for (size_t i = 0; physical && i < scan.project.size(); ++i) {
+        const expr::Expr& e = *scan.project[i];
+        if (e.kind == expr::Expr::Kind::kColumn && scan.read[e.column] == *physical) key.insert(i);
+      }
+    }
+    if (key.empty() || key.size() != scan.table.primary_key.size()) return {};
+    return {key};
+  }
+  KeySets operator()(const plan::Filter&) const { return of_input(0); }
+  KeySets operator()(const plan::Project& project) const {
+    KeySets passed;
+    for (const KeyColumns& below : of_input(0)) {
+      KeyColumns key;
+      for (const size_t column : below) {
+        for (size_t i = 0; i < project.expressions.size(); ++i) {
+          const expr::Expr& e = *project.expressions[i];
+          if (e.kind != expr::Expr::Kind::kColumn || e.column != column) continue;
+          key.insert(i);
+          break;
+        }
+      }
+      if (key.size() == below.size()) passed.push_back(std::move(key));
+    }
+    return passed;
+  }
+  KeySets operator()(const plan::Deduplicate& dedup) const {
+    if (port != Port::kMain) return {};
+    return {KeyColumns(dedup.keys.begin(), dedup.keys.end())};
+  }
+  KeySets operator()(const plan::GroupAggregate& group) const {
+    if (port != Port::kMain) return {};
+    return {first_columns(group.keys.size())};
+  }
+  KeySets operator()(const plan::WindowAggregate& window) const {
+    if (port == Port::kLate) return {};
+    return {first_columns(window.keys.size() + 2)};  // keys, window_start, window_end
+  }
+  /// A row changes its subtask when its join key changes: only a key that holds the join key keeps its order.
+  KeySets operator()(const plan::RegularJoin& join) const {
+    const size_t left_columns = node.input(0).size();
+    const KeyColumns on[2] = {KeyColumns(join.on.keys[0].begin(), join.on.keys[0].end()),
+                              KeyColumns(join.on.keys[1].begin(), join.on.keys[1].end())};
+    const KeySets of[2] = {of_input(0), of_input(1)};
+    KeySets sets;
+    for (size_t side = 0; side < 2; ++side) {
+      if (side == 1 && !plan::gives_pairs(join.on.kind)) break;
+      const bool one_partner =
+          !plan::gives_pairs(join.on.kind) || (!plan::is_outer(join.on.kind, 1 - side) &&
+                                               std::ranges::any_of(of[1 - side], [&](const KeyColumns& key) {
+                                                 return includes(on[1 - side], key);
+                                               }));
+      for (const KeyColumns& key : of[side]) {
+        if (one_partner && includes(key, on[side])) sets.push_back(moved(key, side == 0 ? 0 : left_columns));
+      }
+    }
+    for (const KeyColumns& left : plan::gives_pairs(join.on.kind) ? of[0] : KeySets()) {
+      for (const KeyColumns& right : of[1]) {
+        if (!includes(left, on[0]) && !includes(right, on[1])) continue;
+        KeyColumns both = moved(right, left_columns);
+        both.insert(left.begin(), left.end());
+        sets.push_back(std::move(both));
+      }
+    }
+    return sets;
+  }
+  template <class Other>
+  KeySets operator()(const Other&) const {
+    return {};
+  }
+
+  static KeyColumns moved(const KeyColumns& key, size_t by) {
+    KeyColumns columns;
+    for (const size_t column : key) columns.insert(column + by);
+    return columns;
+  }
+};
+
+}  // namespace
+
+std::vector<std::set<size_t>> upsert_keys(const plan::Input& rows) {
+  return std::visit(UpsertKeysOf{*rows.node, rows.port}, rows.node->detail);
+}
+
+bool reads_regular_join(const plan::Input& rows) {
+  if (std::holds_alternative<plan::RegularJoin>(rows.node->detail)) return true;
+  const bool passes = std::holds_alternative<plan::Project>(rows.node->detail) ||
+                      std::holds_alternative<plan::Filter>(rows.node->detail) ||
+                      std::holds_alternative<plan::Union>(rows.node->detail);
+  return passes && std::ranges::any_of(rows.node->inputs, reads_regular_join);
+}
+
+}  // namespace strand::sql

@@ -1,0 +1,19 @@
+// By which columns the rows of a changelog are known.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace strand::sql {
+
+/// Sets of columns that tell rows apart and whose changes come in order, because they are made in one
+/// subtask: a table may have any of them as its primary key. An empty set: there is one row. Nothing known:
+/// no set.
+std::vector<std::set<size_t>> upsert_keys(const plan::Input& rows);
+
+/// Whether rows of a join of changelogs are among them.
+bool reads_regular_join(const plan::Input& rows);
+
+}  // namespace strand::sql
