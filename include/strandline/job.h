@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "strandline/batch.h"
 #include "strandline/expression.h"
 
 namespace strandline {
@@ -96,6 +97,10 @@ class Stream {
   /// Writes the columns into those of the same names. `writer` names the share of the table that this stream
   /// owns.
   void write(Table table, std::string writer) const;
+  /// Gives the rows to `take`, a batch at a time, on a thread of the job; `name` is the sink's. Rows show at
+  /// once, so after a crash those since the last checkpoint come again. `take` must not block for long: the
+  /// job waits for it.
+  void take(std::string name, TakeBatch take) const;
 
  private:
   friend class Job;

@@ -26,6 +26,7 @@ struct JobState {
   std::map<std::string, plan::Setting> settings;
   std::vector<plan::NodePtr> sinks;
   std::map<std::string, int> ordinals;
+  std::map<std::string, TakeBatch> takers;
   Status error;
 
   void fail(Status status) {
@@ -321,6 +322,25 @@ void Stream::write(Table table, std::string writer) const {
   if (!made.ok()) job_->fail(made);
 }
 
+void Stream::take(std::string name, TakeBatch take) const {
+  if (!job_->error.ok()) return;
+  if (job_->takers.contains(name)) {
+    return job_->fail(Status(ErrorCode::kDuplicateName, "two streams are taken as '" + name + "'")
+                          .hint("give each a name of its own"));
+  }
+  plan::SinkWrite write;
+  write.table.name = name;
+  write.table.schema = schema_of(node_, port_);
+  write.table.options = {{"connector", strand::api::kTakeConnector}};
+  write.writer = "take";
+  for (const auto& field : write.table.schema->fields()) write.columns.push_back(field.name);
+  auto sink = job_->add(std::move(write), {{node_->node, static_cast<Port>(port_)}}, nullptr);
+  sink->node->id = name + ".take";
+  sink->node->label = name;
+  job_->sinks.push_back(sink->node);
+  job_->takers[std::move(name)] = std::move(take);
+}
+
 Stream KeyedStream::deduplicate(std::optional<Retention> retention) const {
   const auto& job = stream_.job_;
   auto node = build(*job, stream_.node_, [&]() -> strand::Result<std::shared_ptr<StreamNode>> {
@@ -419,11 +439,15 @@ WindowedStream::Result WindowedStream::aggregate(std::vector<Aggregate> aggregat
 
 namespace strand::api {
 
+const std::map<std::string, strandline::TakeBatch>& takers_of(const strandline::Job& job) {
+  return job.state()->takers;
+}
+
 Result<plan::Plan> plan_of(const strandline::Job& job) {
   const strandline::detail::JobState& state = *job.state();
   if (!state.error.ok()) return state.error;
   if (state.sinks.empty())
-    return Status(ErrorCode::kNothingToRun, "the job writes nothing").hint("call write on a stream");
+    return Status(ErrorCode::kNothingToRun, "the job writes nothing").hint("call write or take on a stream");
   plan::Plan plan;
   plan.job = state.name;
   plan.sinks = state.sinks;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "connect/sqlite/values.h"
+#include "engine/hand_over.h"
 
 namespace strand::engine {
 
@@ -14,34 +15,6 @@ Cell cell_of(const columnar::Column& column, int64_t row) {
   connect::sqlite::print_cell(column, row, text);
   return text;
 }
-
-/// Rows arrive once and in order, because a recount has no crash: what is written is kept at once.
-class CollectSink final : public flow::Sink {
- public:
-  CollectSink(connect::TableContext context, std::shared_ptr<Collection> into)
-      : context_(std::move(context)), into_(std::move(into)) {}
-  Status start(const flow::SinkStart&) override { return Status(); }
-  Status held(const flow::Batch&) override { return Status(); }
-  Status held_end() override { return Status(); }
-  Status write(const flow::Batch& rows, flow::WriteTag) override {
-    into_->apply(context_, rows);
-    counts_.rows_in += rows.rows();
-    counts_.written += rows.rows();
-    return Status();
-  }
-  Result<bool> busy() override { return false; }
-  Status before_barrier() override { return Status(); }
-  Result<bool> drained() override { return true; }
-  Status snapshot(Epoch, state::SnapshotBuilder&) override { return Status(); }
-  Status committed(Epoch) override { return Status(); }
-  Result<bool> close() override { return true; }
-  flow::SinkCounts counts() const override { return counts_; }
-
- private:
-  connect::TableContext context_;
-  std::shared_ptr<Collection> into_;
-  flow::SinkCounts counts_;
-};
 
 }  // namespace
 
@@ -83,7 +56,11 @@ void add_collect_connector(connect::Registry& registry, std::shared_ptr<Collecti
   connect::Connector connector;
   connector.sink =
       [into = std::move(into)](const connect::TableContext& context) -> Result<std::unique_ptr<flow::Sink>> {
-    return std::unique_ptr<flow::Sink>(new CollectSink(context, into));
+    // Rows arrive once and in order, because a recount has no crash.
+    return make_hand_over_sink([context, into](const flow::Batch& rows) {
+      into->apply(context, rows);
+      return Status();
+    });
   };
   registry.add(kCollectConnector, std::move(connector));
 }

@@ -2,12 +2,41 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "api/batch.h"
 #include "api/build.h"
+#include "engine/hand_over.h"
 #include "engine/run_command.h"
 #include "env/real.h"
 #include "strandline/job.h"
 
 namespace strandline {
+
+namespace {
+
+strand::Status hand_to(const TakeBatch& take, const strand::flow::Batch& rows) {
+  try {
+    take(strand::api::batch_of(rows));
+  } catch (const std::exception& thrown) {
+    return strand::Status(strand::ErrorCode::kInternal,
+                          std::string("the function that takes rows has thrown: ") + thrown.what());
+  } catch (...) {
+    return strand::Status(strand::ErrorCode::kInternal, "the function that takes rows has thrown");
+  }
+  return strand::Status();
+}
+
+void add_take_connector(strand::connect::Registry& registry, const std::map<std::string, TakeBatch>& takers) {
+  strand::connect::Connector connector;
+  connector.sink =
+      [takers](
+          const strand::connect::TableContext& table) -> strand::Result<std::unique_ptr<strand::flow::Sink>> {
+    return strand::engine::make_hand_over_sink(
+        [take = takers.at(table.table)](const strand::flow::Batch& rows) { return hand_to(take, rows); });
+  };
+  registry.add(strand::api::kTakeConnector, std::move(connector));
+}
+
+}  // namespace
 
 int run(Job& job, int argc, char** argv) {
   using namespace strand;
@@ -41,6 +70,7 @@ int run(Job& job, int argc, char** argv) {
   env::RealEnv real;
   connect::Registry registry;
   connect::add_builtin_connectors(registry);
+  add_take_connector(registry, api::takers_of(job));
   if (const Status fits = engine::check_plan(*plan, registry, real.env()); !fits.ok()) {
     return engine::report(fits);
   }
