@@ -33,6 +33,8 @@ CLI::Validator at_least(int64_t lowest);
 
 /// Compiles the job of the command line.
 Result<sql::CompiledJob> load(Context& context, const engine::JobArguments& arguments);
+/// Prints why that failed and gives the exit code: a file that cannot be read is bad usage.
+int report_load(const Status& error);
 /// The folder below which jobs keep their state.
 std::string state_root(const Context& context);
 /// Cores of this machine.

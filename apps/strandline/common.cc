@@ -29,6 +29,11 @@ Result<sql::CompiledJob> load(Context& context, const engine::JobArguments& argu
   return engine::load_job(arguments, context.registry, context.real.env(), context.environment);
 }
 
+int report_load(const Status& error) {
+  const engine::Exit exit = engine::report(error);
+  return exit == engine::kRefused ? engine::kBadUsage : exit;
+}
+
 std::string state_root(const Context& context) {
   return engine::state_root(context.state, context.environment);
 }

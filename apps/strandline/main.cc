@@ -51,7 +51,11 @@ std::string usage_text(const CLI::App* app, const CLI::Error& error) {
     const auto rest = app->remaining(true);
     return unknown_command(command, rest.empty() ? "" : rest.front()).to_string() + "\n";
   }
-  const std::string name = &command == app ? "strandline" : app->get_name() + " " + command.get_name();
+  std::string name = app->get_name();
+  for (const CLI::App* at = app; at != &command;) {
+    at = at->get_subcommands().front();
+    name += " " + at->get_name();
+  }
   return strand::Status(strand::ErrorCode::kBadUsage, error.what())
              .hint(name + " --help shows what it takes")
              .to_string() +

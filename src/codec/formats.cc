@@ -46,7 +46,8 @@ class OptionReader {
   void fail(const std::string& name, const std::string& wanted, const std::string& found) {
     if (!status_.ok()) return;
     status_ = Status(ErrorCode::kBadOption,
-                     "'" + prefix_ + name + "': expected " + wanted + ", found '" + found + "'");
+                     "'" + prefix_ + name + "': expected " + wanted + ", found '" + found + "'")
+                  .hint("leave it out for the default");
   }
   const Status& status() const { return status_; }
 
@@ -64,7 +65,8 @@ TimestampForm timestamp_form(OptionReader& options) {
 Status check_json_type(const columnar::Type& type, const std::string& column) {
   if (type.kind == TypeKind::kMap && type.children[0].type->kind != TypeKind::kString) {
     return Status(ErrorCode::kTypeMismatch,
-                  "column " + column + ": expected a MAP with STRING keys in JSON, found " + to_string(type));
+                  "column " + column + ": expected a MAP with STRING keys in JSON, found " + to_string(type))
+        .hint("declare its keys as STRING, or leave the column out");
   }
   if (type.kind == TypeKind::kNull || type.kind == TypeKind::kIntervalMillis ||
       type.kind == TypeKind::kIntervalMonths) {
@@ -90,7 +92,8 @@ Result<std::unique_ptr<RecordDecoder>> json_decoder(columnar::SchemaPtr read, co
   STRAND_OK(options.status());
   if (json.fail_on_missing && json.misfit_is_null) {
     return Status(ErrorCode::kBadOption,
-                  "'json.fail-on-missing-field' and 'json.ignore-parse-errors' cannot both be 'true'");
+                  "'json.fail-on-missing-field' and 'json.ignore-parse-errors' cannot both be 'true'")
+        .hint("keep one of them");
   }
   STRAND_OK(check_json_schema(*read));
   return std::unique_ptr<RecordDecoder>(
@@ -180,7 +183,7 @@ Status unknown_format(std::string_view format) {
                  std::string(format) + "'");
   if (const auto near = nearest(format, known))
     return std::move(status).hint("did you mean '" + *near + "'?");
-  return status;
+  return std::move(status).hint("write 'format' = 'json'");
 }
 
 Status check_raw(const columnar::Schema& schema, const FormatOptions& all) {

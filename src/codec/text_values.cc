@@ -99,38 +99,6 @@ bool time_of(Cursor& cursor, bool lenient, bool short_form, TimeOfDay& time) {
 
 }  // namespace
 
-bool valid_utf8(std::string_view text) {
-  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
-  const auto* end = p + text.size();
-  const auto tail = [](unsigned char c) { return (c & 0xC0) == 0x80; };
-  while (p < end) {
-    if (end - p >= 8) {
-      uint64_t eight;
-      std::memcpy(&eight, p, 8);
-      if ((eight & 0x8080'8080'8080'8080ull) == 0) {
-        p += 8;
-        continue;
-      }
-    }
-    const unsigned c = *p;
-    if (c < 0x80) {
-      p += 1;
-    } else if (c < 0xE0) {
-      if (c < 0xC2 || end - p < 2 || !tail(p[1])) return false;
-      p += 2;
-    } else if (c < 0xF0) {
-      if (end - p < 3 || !tail(p[1]) || !tail(p[2])) return false;
-      if ((c == 0xE0 && p[1] < 0xA0) || (c == 0xED && p[1] >= 0xA0)) return false;
-      p += 3;
-    } else {
-      if (c > 0xF4 || end - p < 4 || !tail(p[1]) || !tail(p[2]) || !tail(p[3])) return false;
-      if ((c == 0xF0 && p[1] < 0x90) || (c == 0xF4 && p[1] >= 0x90)) return false;
-      p += 4;
-    }
-  }
-  return true;
-}
-
 std::string_view java_trim(std::string_view text) {
   const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);

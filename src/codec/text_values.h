@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "columnar/column.h"
 
 namespace strand::codec {
@@ -13,8 +14,6 @@ namespace strand::codec {
 /// `2026-02-08 10:14:20` or `2026-02-08T10:14:20`.
 enum class TimestampForm : uint8_t { kSql, kIso };
 
-/// Well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
-bool valid_utf8(std::string_view text);
 /// Without characters up to ' ' at both ends.
 std::string_view java_trim(std::string_view text);
 

@@ -11,7 +11,8 @@ Result<std::optional<Duration>> duration_option(const TableContext& table, const
   if (found == table.options.end()) return std::optional<Duration>();
   const Result<Duration> parsed = parse_duration(found->second);
   if (parsed.ok()) return std::optional<Duration>(*parsed);
-  return Status(ErrorCode::kBadOption, "'" + key + "': " + parsed.status().message());
+  return Status(ErrorCode::kBadOption, "'" + key + "': " + parsed.status().message())
+      .hint("leave it out for the default");
 }
 
 std::vector<std::string> Registry::names() const {

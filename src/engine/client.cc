@@ -8,7 +8,8 @@ namespace strand::engine {
 
 namespace {
 
-constexpr Duration kProbe{2'000};
+/// A port on which nobody listens says so at once: only a process that hangs, or a busy machine, takes long.
+constexpr Duration kProbe{10'000};
 
 Status no_answer(const Endpoint& endpoint, const std::string& found) {
   return Status(ErrorCode::kNoSuchJob, "expected an answer of job '" + endpoint.job + "' at " +
@@ -61,8 +62,8 @@ bool answers(const Endpoint& endpoint) {
 
 Result<std::string> ask_job(env::FileSystem& files, const std::string& state_root, const std::string& job,
                             Verb verb, const std::string& path, Duration deadline) {
-  STRAND_TRY(const Endpoint endpoint,
-             find_endpoint(list_endpoints(files, state_root), job, answers, state_root));
+  STRAND_TRY(const KnownJobs known, known_jobs(files, state_root));
+  STRAND_TRY(const Endpoint endpoint, find_endpoint(known, job, answers));
   return call(endpoint, verb, path, deadline);
 }
 

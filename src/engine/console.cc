@@ -75,14 +75,16 @@ Result<LogOptions> log_options(const std::string& format,
   if (format == "json") {
     out.format = obs::LogFormat::kJson;
   } else if (!format.empty() && format != "logfmt") {
-    return Status(ErrorCode::kBadUsage, "--log-format expects logfmt or json, found '" + format + "'");
+    return Status(ErrorCode::kBadUsage, "--log-format expects logfmt or json, found '" + format + "'")
+        .hint("leave it out for lines that people read, on a terminal");
   }
   const auto level = environment.find("STRANDLINE_LOG");
   if (level == environment.end() || level->second.empty()) return out;
   const auto parsed = obs::parse_level(level->second);
   if (!parsed) {
     return Status(ErrorCode::kBadUsage,
-                  "STRANDLINE_LOG expects error, warn, info or debug, found '" + level->second + "'");
+                  "STRANDLINE_LOG expects error, warn, info or debug, found '" + level->second + "'")
+        .hint("unset it for info");
   }
   out.level = *parsed;
   return out;

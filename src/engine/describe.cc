@@ -101,6 +101,14 @@ std::string code_text(const obs::Event& event) {
   return event.code == 0 ? "" : "STRAND-" + std::to_string(event.code) + " ";
 }
 
+/// `per_minute closed 10:13: 1 row of 6`
+std::string window_line(const obs::Event& event) {
+  std::string start = field(event, "window");
+  if (start.ends_with(":00.000")) start.resize(start.size() - 7);
+  return field(event, "view") + " closed " + start + ": " + field(event, "rows") +
+         (field(event, "rows") == "1" ? " row of " : " rows of ") + field(event, "input");
+}
+
 std::string any_line(const obs::Event& event) {
   std::string text = code_text(event) + event.name;
   for (const auto& [key, value] : event.fields) text += " " + key + "=" + value;
@@ -166,14 +174,14 @@ std::string terminal_line(const obs::Event& event, const std::string& job) {
     return labelled("warning", text);
   }
   if (event.name == "note") return labelled("note", field(event, "message"));
+  if (event.name == "progress") return timed(event, field(event, "message"));
   if (event.name == "status") return "";
   if (event.name == "checkpoint" && event.field("kind") == "checkpoint") return "";
   if (event.name == "checkpoint")
     return timed(event, code_text(event) + field(event, "kind") + " " + field(event, "id") + " " +
                             field(event, "state") + " " + field(event, "reason"));
   if (event.name == "window_closed") {
-    return timed(event, field(event, "view") + " closed " + field(event, "window") + ": " +
-                            field(event, "rows") + (field(event, "rows") == "1" ? " row" : " rows"));
+    return timed(event, window_line(event));
   }
   if (event.name == "shard_idle") {
     const std::string last = field(event, "last_read");

@@ -32,6 +32,7 @@ std::optional<std::string> newest_in(env::FileSystem& files, const std::string& 
 Result<std::string> manifest_path(env::FileSystem& files, const std::string& path) {
   STRAND_TRY(const env::FileInfo info, files.stat(path));
   if (!info.is_dir) return path;
+  STRAND_TRY(const auto entries, files.list(path));
   if (files.stat(path + "/manifest").ok()) return path + "/manifest";
   for (const char* below : {"/manifests", "/checkpoints/manifests", ""}) {
     if (auto newest = newest_in(files, path + below)) return *std::move(newest);
@@ -149,7 +150,11 @@ Result<FoundManifest> find_manifest(env::FileSystem& files, const std::string& p
   STRAND_TRY(std::string at, manifest_path(files, path));
   STRAND_TRY(const std::string text, env::read_all(files, at, kManifestBytesMax));
   auto manifest = checkpoint::manifest_from_json(text);
-  if (!manifest.ok()) return std::move(manifest).status().at(at);
+  if (!manifest.ok()) {
+    return std::move(manifest).status().at(at).hint(
+        "name the manifest of a checkpoint or savepoint, or its folder; others may stand beside a damaged "
+        "one");
+  }
   return FoundManifest{std::move(at), *std::move(manifest)};
 }
 

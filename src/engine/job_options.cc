@@ -48,6 +48,20 @@ class Settings {
   const plan::Plan& plan_;
 };
 
+Result<double> number_setting(const Settings& settings, const std::string& key, double fallback,
+                              double highest) {
+  const std::string text = settings.text(key);
+  if (text.empty()) return fallback;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= 0 && number <= highest)
+    return number;
+  return Status(ErrorCode::kBadOption, "'" + key + "' expects a number up to " +
+                                           std::to_string(static_cast<int64_t>(highest)) + ", found '" +
+                                           text + "'")
+      .at(settings.origin(key));
+}
+
 std::string value_of(const std::map<std::string, std::string>& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? std::string() : found->second;
@@ -189,6 +203,9 @@ Result<runtime::RestartOptions> restart_options(const plan::Plan& plan) {
     STRAND_TRY(out.initial, settings.duration(prefix + "initial-backoff", "1 s"));
     STRAND_TRY(out.longest, settings.duration(prefix + "max-backoff", "1 min"));
     STRAND_TRY(out.quiet, settings.duration(prefix + "reset-backoff-threshold", "1 h"));
+    STRAND_TRY(out.multiplier,
+               number_setting(settings, prefix + "backoff-multiplier", out.multiplier, 1'000));
+    STRAND_TRY(out.jitter, number_setting(settings, prefix + "jitter-factor", out.jitter, 1));
   }
   return out;
 }

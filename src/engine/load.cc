@@ -3,19 +3,24 @@
 #include "codec/record_decoder.h"
 #include "engine/job_options.h"
 #include "engine/profile.h"
+#include "engine/reports/text.h"
 #include "runtime/tables.h"
 
 namespace strand::engine {
 
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr uint64_t kJobBytesMax = 16 << 20;
 constexpr const char* kProfileVariable = "STRANDLINE_PROFILE";
 
 Result<std::pair<std::string, std::string>> split_assignment(const std::string& text,
                                                              const std::string& option) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return Status(ErrorCode::kBadUsage, option + " expects KEY=VALUE, found '" + text + "'");
+    return Status(ErrorCode::kBadUsage, option + " expects KEY=VALUE, found '" + text + "'")
+        .hint("for example " + std::string(option == "--set" ? "--set parallelism.default=2"
+                                                             : "--with clicks.path=/data/clicks"));
   }
   return std::pair{text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -40,6 +45,19 @@ Status of_profile(Status error, const sql::SqlInput& input) {
   return Status(ErrorCode::kBadProfile, error.message()).at(error.where()).hint(error.hint());
 }
 
+Result<std::string> read_job(env::FileSystem& files, const std::string& path) {
+  STRAND_TRY(const env::FileInfo info, files.stat(path));
+  if (info.size > kJobBytesMax) {
+    return Status(ErrorCode::kLimitExceeded, "expected at most 16 MiB of SQL, found " +
+                                                 reports::bytes_text(static_cast<int64_t>(info.size)))
+        .at(path)
+        .hint("a job file holds statements only; data belongs into the tables that it reads");
+  }
+  STRAND_TRY(std::string text, env::read_all(files, path, kJobBytesMax));
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
+}
+
 Status apply_set(const JobArguments& arguments, sql::SqlInput& input) {
   for (const std::string& text : arguments.set) {
     STRAND_TRY(auto assignment, split_assignment(text, "--set"));
@@ -53,7 +71,8 @@ Status apply_with(const JobArguments& arguments, sql::SqlInput& input) {
     STRAND_TRY(auto assignment, split_assignment(text, "--with"));
     const size_t dot = assignment.first.find('.');
     if (dot == std::string::npos || dot == 0) {
-      return Status(ErrorCode::kBadUsage, "--with expects TABLE.KEY=VALUE, found '" + text + "'");
+      return Status(ErrorCode::kBadUsage, "--with expects TABLE.KEY=VALUE, found '" + text + "'")
+          .hint("for example --with clicks.path=/data/clicks");
     }
     sql::TableOverride table;
     table.table = assignment.first.substr(0, dot);
@@ -70,7 +89,7 @@ Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::
                                   env::Env env, const std::map<std::string, std::string>& environment) {
   sql::SqlInput input;
   input.file = arguments.file;
-  STRAND_TRY(input.text, env::read_all(*env.files, arguments.file, 16 << 20));
+  STRAND_TRY(input.text, read_job(*env.files, arguments.file));
   for (const std::string& profile : profiles_of(arguments, environment)) {
     STRAND_OK(apply_profile(profile, arguments.env_file, *env.files, environment, input));
   }

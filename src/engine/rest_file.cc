@@ -21,6 +21,32 @@ std::string names(const std::vector<Endpoint>& endpoints) {
   return text;
 }
 
+Status none_runs(const KnownJobs& known) {
+  std::string text = "no job runs with its state in " + known.state_root;
+  for (const LastEnd& end : known.ended) text += "\n    " + end.job + " " + end.how;
+  return no_such_job(std::move(text),
+                     known.ended.empty()
+                         ? "name the folder with --state if the job was started with it"
+                         : "strandline run goes on where a job has ended; name another folder "
+                           "with --state");
+}
+
+Status unknown_job(const KnownJobs& known, const std::string& job, const Alive& alive) {
+  std::vector<std::string> jobs;
+  for (const Endpoint& endpoint : known.endpoints) {
+    if (alive(endpoint)) jobs.push_back(endpoint.job);
+  }
+  std::string hint =
+      "name the folder with --state if the job was started with it; with --ui off it cannot be asked";
+  if (const auto near = nearest(job, jobs)) {
+    hint = "did you mean " + *near + "?";
+  } else if (!jobs.empty()) {
+    hint = "here run: " + jobs[0];
+    for (size_t i = 1; i < jobs.size(); ++i) hint += ", " + jobs[i];
+  }
+  return no_such_job("no job '" + job + "' runs with its state in " + known.state_root, std::move(hint));
+}
+
 }  // namespace
 
 std::string to_text(const Endpoint& endpoint) {
@@ -59,10 +85,15 @@ std::vector<Endpoint> list_endpoints(env::FileSystem& files, const std::string& 
   return out;
 }
 
-Result<Endpoint> find_endpoint(const std::vector<Endpoint>& known, const std::string& job, const Alive& alive,
-                               const std::string& state_root) {
+Result<KnownJobs> known_jobs(env::FileSystem& files, const std::string& state_root) {
+  const auto listed = files.list(state_root);
+  if (!listed.ok() && listed.status().code() != ErrorCode::kFileNotFound) return listed.status();
+  return KnownJobs{state_root, list_endpoints(files, state_root), list_last_ends(files, state_root)};
+}
+
+Result<Endpoint> find_endpoint(const KnownJobs& known, const std::string& job, const Alive& alive) {
   std::vector<Endpoint> running;
-  for (const Endpoint& endpoint : known) {
+  for (const Endpoint& endpoint : known.endpoints) {
     if ((job.empty() || endpoint.job == job) && alive(endpoint)) running.push_back(endpoint);
   }
   if (running.size() == 1) return running[0];
@@ -70,31 +101,20 @@ Result<Endpoint> find_endpoint(const std::vector<Endpoint>& known, const std::st
     return no_such_job("expected the name of a job, because several run here: " + names(running),
                        "name one of them");
   }
-  if (job.empty()) {
-    return no_such_job("no job runs with its state in " + state_root,
-                       "name the folder with --state if the job was started with it");
-  }
-  const auto stale =
-      std::find_if(known.begin(), known.end(), [&](const Endpoint& e) { return e.job == job; });
-  if (stale != known.end()) {
+  if (job.empty()) return none_runs(known);
+  const auto stale = std::find_if(known.endpoints.begin(), known.endpoints.end(),
+                                  [&](const Endpoint& e) { return e.job == job; });
+  if (stale != known.endpoints.end()) {
     return no_such_job(
         "job '" + job + "' does not answer at " + stale->address() + " (pid " + std::to_string(stale->pid) +
             ")",
         "it has ended without cleaning up, or is stopped; `strandline run` goes on from its state");
   }
-  std::vector<std::string> jobs;
-  for (const Endpoint& endpoint : known) {
-    if (alive(endpoint)) jobs.push_back(endpoint.job);
-  }
-  std::string hint =
-      "name the folder with --state if the job was started with it; with --ui off it cannot be asked";
-  if (const auto near = nearest(job, jobs)) {
-    hint = "did you mean " + *near + "?";
-  } else if (!jobs.empty()) {
-    hint = "here run: " + jobs[0];
-    for (size_t i = 1; i < jobs.size(); ++i) hint += ", " + jobs[i];
-  }
-  return no_such_job("no job '" + job + "' runs with its state in " + state_root, std::move(hint));
+  const auto ended = std::find_if(known.ended.begin(), known.ended.end(),
+                                  [&](const LastEnd& end) { return end.job == job; });
+  if (ended != known.ended.end())
+    return no_such_job("job '" + job + "' does not run: it " + ended->how, ended->hint);
+  return unknown_job(known, job, alive);
 }
 
 }  // namespace strand::engine

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/last_end.h"
 #include "env/env.h"
 
 namespace strand::engine {
@@ -32,9 +33,16 @@ std::vector<Endpoint> list_endpoints(env::FileSystem& files, const std::string& 
 
 /// Whether the job of an endpoint answers.
 using Alive = std::function<bool(const Endpoint&)>;
+/// What is known of the jobs below a state root.
+struct KnownJobs {
+  std::string state_root;
+  std::vector<Endpoint> endpoints;
+  std::vector<LastEnd> ended;
+};
+/// Errors: those of listing the root, unless there is none.
+Result<KnownJobs> known_jobs(env::FileSystem& files, const std::string& state_root);
 /// The endpoint of `job`, or of the only job that answers where `job` is empty. kNoSuchJob: none answers, or
-/// several do; the message names them.
-Result<Endpoint> find_endpoint(const std::vector<Endpoint>& known, const std::string& job, const Alive& alive,
-                               const std::string& state_root);
+/// several do; the message names them, and how they have ended.
+Result<Endpoint> find_endpoint(const KnownJobs& known, const std::string& job, const Alive& alive);
 
 }  // namespace strand::engine

@@ -14,10 +14,10 @@ const Endpoint kClicks{"ad-clicks", "127.0.0.1", 8081, 100};
 const Endpoint kPayments{"payments", "127.0.0.1", 8082, 101};
 
 Result<Endpoint> find(const std::vector<Endpoint>& known, const std::string& job,
-                      const std::vector<Endpoint>& alive) {
-  return find_endpoint(
-      known, job, [&](const Endpoint& e) { return std::find(alive.begin(), alive.end(), e) != alive.end(); },
-      "/state");
+                      const std::vector<Endpoint>& alive, const std::vector<LastEnd>& ended = {}) {
+  return find_endpoint({"/state", known, ended}, job, [&](const Endpoint& e) {
+    return std::find(alive.begin(), alive.end(), e) != alive.end();
+  });
 }
 
 TEST(RestFile, ReadsWhatItWrites) { EXPECT_EQ(parse_endpoint(to_text(kClicks)), kClicks); }
@@ -65,6 +65,39 @@ TEST(FindJob, AJobThatDiedIsSaidNotToAnswer) {
   const auto found = find({kClicks}, "ad-clicks", {});
   ASSERT_FALSE(found.ok());
   EXPECT_THAT(found.status().message(), HasSubstr("does not answer at 127.0.0.1:8081 (pid 100)"));
+}
+
+JobEnd stopped(bool drained) {
+  JobEnd end;
+  end.kind = JobEnd::Kind::kStopped;
+  end.savepoint = "/state/sp-7";
+  end.drained = drained;
+  return end;
+}
+constexpr WallTime kQuarterPast{1'770'545'700'000};
+
+TEST(FindJob, AJobThatHasEndedIsSaidHow) {
+  const auto found = find({}, "ad-clicks", {}, {last_end("ad-clicks", stopped(false), kQuarterPast)});
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(
+      found.status().message(),
+      "job 'ad-clicks' does not run: it stopped at 2026-02-08T10:15:00.000Z with savepoint /state/sp-7");
+  EXPECT_THAT(find({}, "", {}, {last_end("ad-clicks", stopped(true), kQuarterPast)}).status().message(),
+              HasSubstr("\n    ad-clicks drained at 2026-02-08T10:15:00.000Z with savepoint /state/sp-7"));
+}
+
+TEST(LastEnd, SaysForEveryKindOfEndWhatHelps) {
+  JobEnd end;
+  for (const auto kind : {JobEnd::Kind::kInputEnded, JobEnd::Kind::kStopped, JobEnd::Kind::kAbandoned,
+                          JobEnd::Kind::kFailed, JobEnd::Kind::kRefused}) {
+    end.kind = kind;
+    end.error = Status(ErrorCode::kBadRow, "no JSON").at("clicks/S1 position 7");
+    const LastEnd told = last_end("j", end, kQuarterPast);
+    EXPECT_THAT(told.how, HasSubstr(" at 2026-02-08T10:15:00.000Z"));
+    EXPECT_THAT(told.hint, HasSubstr("strandline run"));
+    const bool fault = kind == JobEnd::Kind::kFailed || kind == JobEnd::Kind::kRefused;
+    EXPECT_EQ(told.how.find("STRAND-3001  clicks/S1 position 7: no JSON") != std::string::npos, fault);
+  }
 }
 
 TEST(ErrorFromJson, KeepsNumberPlaceAndHint) {

@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "engine/console.h"
 #include "engine/describe.h"
+#include "engine/last_end.h"
+#include "engine/no_progress.h"
 #include "engine/progress.h"
 #include "engine/running_job.h"
 
@@ -25,8 +27,9 @@ void on_signal(int number) {
   ++signals;
 }
 
-runtime::RestoreChoice restore_choice(const std::string& from) {
+runtime::RestoreChoice restore_choice(const std::string& given, const plan::Plan& plan) {
   using Kind = runtime::RestoreChoice::Kind;
+  const std::string from = given.empty() ? plan.setting("execution.state-recovery.path", "latest") : given;
   if (from == "latest") return {Kind::kLatest, {}};
   if (from == "none") return {Kind::kNone, {}};
   return {Kind::kPath, from};
@@ -76,6 +79,11 @@ class SignalWatch {
   std::unique_ptr<Ticker> ticker_;  // ends first
 };
 
+std::string what_stands(const JobEnd& end) {
+  if (!end.stands) return "no checkpoint was complete: the next run starts anew";
+  return "the last checkpoint stands: the next run goes on from " + std::to_string(end.stands->value);
+}
+
 Exit end_code(const JobEnd& end) {
   switch (end.kind) {
     case JobEnd::Kind::kInputEnded:
@@ -90,13 +98,27 @@ Exit end_code(const JobEnd& end) {
     case JobEnd::Kind::kFailed:
       report(end.error);
       if (exit_of_failure(end.error) == kRefused) return kRefused;
-      std::fprintf(stderr, "  the last checkpoint stands; run the job again to go on from it\n");
+      std::fprintf(stderr, "  %s\n", what_stands(end).c_str());
       return kFailed;
     case JobEnd::Kind::kRefused:
       return report(end.error);
   }
   return kFailed;
 }
+
+/// Raises STRAND-1107 while the job runs.
+class AlarmTicker {
+ public:
+  AlarmTicker(RunningJob& job, Duration after, obs::EventSink& events, env::Clock& clock)
+      : alarm_(after), ticker_(std::make_unique<Ticker>(Duration{500}, [this, &job, &events, &clock] {
+          auto event = alarm_.look(job.view(), job.plan(), job.options().memory_limit, clock.now());
+          if (event) events.on_event(*std::move(event));
+        })) {}
+
+ private:
+  NoProgressAlarm alarm_;
+  std::unique_ptr<Ticker> ticker_;  // ends first
+};
 
 /// Keeps `run/progress` up to date while the job runs. A file that cannot be written is no reason to stop a
 /// job: only a number in the next restore report is lower.
@@ -155,9 +177,12 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   if (!options.ok()) return report(options.status());
   auto restart = restart_options(plan);
   if (!restart.ok()) return report(restart.status());
+  const auto alarm_after = no_progress_after(plan);
+  if (!alarm_after.ok()) return report(alarm_after.status());
   if (const Status made = env.files->make_dirs(folder.run()); !made.ok()) return report(made);
   auto lock = env.files->lock(folder.run() + "/lock", lock_owner(*env.clock));
   if (!lock.ok()) return report(lock.status());
+  forget_last_end(*env.files, folder.run());
 
   RunReport run_report(stderr, *log, plan.job);
   const std::string name = plan.job;
@@ -172,7 +197,12 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   ProgressFile progress(job, *env.files, folder.run());
   run_report.follow(job, *env.clock);
   const SignalWatch watch(job, run_report.events(), *env.clock);
-  const JobEnd end = job.run(restore_choice(command.from));
+  auto alarm = std::make_unique<AlarmTicker>(job, *alarm_after, run_report.events(), *env.clock);
+  const JobEnd end = job.run(restore_choice(command.from, job.plan()));
+  alarm.reset();
+  // A folder that cannot be written any more has been told of by the job itself.
+  const Status told = write_last_end(*env.files, folder.run(), last_end(name, end, env.clock->now()));
+  static_cast<void>(told);
   server.reset();
   run_report.end();
   return end_code(end);

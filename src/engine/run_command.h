@@ -14,8 +14,8 @@
 namespace strand::engine {
 
 struct RunCommand {
-  std::string state;            // --state; empty: state_root()
-  std::string from = "latest";  // latest, none, or a path
+  std::string state;  // --state; empty: state_root()
+  std::string from;   // latest, none, or a path; empty: execution.state-recovery.path, else latest
   std::map<std::string, std::string> environment = {};
   UiOption ui = {};
   std::string log_format = {};        // --log-format; empty: as the terminal or pipe wants

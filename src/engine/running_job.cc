@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "engine/describe.h"
 
@@ -39,7 +40,7 @@ Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& sta
   const Status ended = driver_->run();
   if (ended.ok()) return attempt_->finished();
   drain_failed_ = attempt_->drain_failed();
-  merge(reached_, progress_of(attempt_->view()));
+  note_end(attempt_->view());
   std::unique_ptr<runtime::JobAttempt> dead;
   {
     const std::lock_guard lock(mutex_);
@@ -47,6 +48,12 @@ Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& sta
     dead = std::move(attempt_);
   }
   return ended;  // `dead` goes outside the lock: it answers whoever still waits for a savepoint
+}
+
+void RunningJob::note_end(const runtime::AttemptView& view) {
+  merge(reached_, progress_of(view));
+  if (view.restore.snapshot) stands_ = view.restore.snapshot->epoch;
+  if (view.checkpoints.last_complete) stands_ = view.checkpoints.last_complete;
 }
 
 void RunningJob::note_start(const runtime::JobAttempt& attempt) {
@@ -76,6 +83,13 @@ void RunningJob::note_failure(const Status& error, Duration wait) {
   events_->on_event(event.with("reason", error.to_string()).with("in", format_duration(wait)));
 }
 
+/// So that jobs which failed together do not all come back together.
+Duration RunningJob::with_jitter(Duration wait) const {
+  const auto span = static_cast<int64_t>(static_cast<double>(wait.millis) * restart_.jitter);
+  Random random(static_cast<uint64_t>(env_.clock->steady_nanos()));
+  return Duration{random.between(wait.millis - span, wait.millis + span)};
+}
+
 JobEnd RunningJob::run(const runtime::RestoreChoice& choice) {
   runtime::RestartPolicy policy(restart_);
   runtime::RestoreChoice restore = choice;
@@ -86,15 +100,17 @@ JobEnd RunningJob::run(const runtime::RestoreChoice& choice) {
     if (finished.ok()) {
       const std::lock_guard lock(stop_mutex_);
       if (!*finished) return {JobEnd::Kind::kAbandoned, {}, {}};
-      return {savepoint_.empty() ? JobEnd::Kind::kInputEnded : JobEnd::Kind::kStopped, {}, savepoint_};
+      return {
+          savepoint_.empty() ? JobEnd::Kind::kInputEnded : JobEnd::Kind::kStopped, {}, savepoint_, drained_};
     }
     if (!ever_started) return {JobEnd::Kind::kRefused, finished.status(), {}};
     const std::optional<Duration> wait =
         drain_failed_ ? Duration{0} : policy.on_failure(finished.status(), began, env_.clock->now());
-    if (!wait) return {JobEnd::Kind::kFailed, policy.final_error(), {}};
+    if (!wait) return {JobEnd::Kind::kFailed, policy.final_error(), {}, false, stands_};
+    const Duration jittered = with_jitter(*wait);
     std::unique_lock lock(mutex_);
-    note_failure(finished.status(), *wait);
-    changed_.wait_for(lock, std::chrono::milliseconds(wait->millis), [&] { return abandoned_.load(); });
+    note_failure(finished.status(), jittered);
+    changed_.wait_for(lock, std::chrono::milliseconds(jittered.millis), [&] { return abandoned_.load(); });
     if (abandoned_) return {JobEnd::Kind::kAbandoned, {}, {}};
     restore = {};  // the newest checkpoint, whatever the first start was told
   }
@@ -108,10 +124,11 @@ void RunningJob::savepoint(bool stop, bool drain, runtime::SavepointAnswer answe
     return;
   }
   attempt_->ask_savepoint(stop, drain,
-                          [this, stop, answer = std::move(answer)](Status status, std::string path) {
+                          [this, stop, drain, answer = std::move(answer)](Status status, std::string path) {
                             if (stop && status.ok()) {
                               const std::lock_guard stop_lock(stop_mutex_);
                               savepoint_ = path;
+                              drained_ = drain;
                             }
                             answer(std::move(status), std::move(path));
                           });

@@ -22,11 +22,14 @@ struct JobEnd {
     kInputEnded,
     kStopped,    // by a savepoint
     kAbandoned,  // without one: safe, a restart replays
-    kFailed,     // restarts used up; the last checkpoint stands
+    kFailed,     // restarts used up
     kRefused,    // did not start, nothing touched
   } kind = Kind::kInputEnded;
   Status error;
   std::string savepoint;
+  bool drained = false;  // stopped after every open window was closed
+  /// The newest complete checkpoint or savepoint, where the next start goes on; nothing if there is none.
+  std::optional<Epoch> stands = {};
 };
 
 /// What people see of a running job.
@@ -64,12 +67,16 @@ class RunningJob {
   JobView view() const;
   const plan::Plan& plan() const { return plan_; }
   const runtime::JobOptions& options() const { return options_; }
+  const connect::Registry& registry() const { return registry_; }
+  env::Env env() const { return env_; }
 
  private:
   /// One attempt, to its end. True: it finished.
   Result<bool> attempt(const runtime::RestoreChoice& choice, bool& started);
   void note_start(const runtime::JobAttempt& attempt);
+  void note_end(const runtime::AttemptView& view);
   void note_failure(const Status& error, Duration wait);
+  Duration with_jitter(Duration wait) const;
 
   plan::Plan plan_;
   const connect::Registry& registry_;
@@ -84,6 +91,8 @@ class RunningJob {
   std::atomic<bool> abandoned_{false};
   std::mutex stop_mutex_;  // apart from mutex_: answers come while the attempt holds its own lock
   std::string savepoint_;
+  bool drained_ = false;
+  std::optional<Epoch> stands_;
   WallTime started_;
   int restarts_ = 0;
   bool drain_failed_ = false;  // the last attempt, by no fault of the job

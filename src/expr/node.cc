@@ -158,6 +158,18 @@ ColumnPtr expand(const ColumnPtr& one, int64_t length) {
   return columnar::gather(*one, rows);
 }
 
+namespace {
+std::string way_out(const std::string& function) {
+  if (function == "CAST")
+    return "write TRY_CAST, which gives NULL for such a value, or keep such rows out with WHERE";
+  if (function == "/" || function == "%") {
+    return "write CASE WHEN divisor <> 0 THEN … END, which gives NULL where it is 0, or keep such rows out "
+           "with WHERE";
+  }
+  return "keep such rows out with WHERE, or compute it only where it can be: CASE WHEN … THEN … END";
+}
+}  // namespace
+
 Status row_error(ErrorCode code, const std::string& what, const std::string& function,
                  std::span<const Value> args, int64_t row) {
   std::string message = what + ": " + function + "(";
@@ -167,7 +179,7 @@ Status row_error(ErrorCode code, const std::string& what, const std::string& fun
     const bool quoted = args[i].column->type()->kind == columnar::TypeKind::kString && !args[i].is_null(row);
     message += quoted ? "'" + text + "'" : text;
   }
-  return Status(code, message + ")");
+  return Status(code, message + ")").hint(way_out(function));
 }
 
 }  // namespace strand::expr

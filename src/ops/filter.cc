@@ -1,3 +1,4 @@
+#include "expr/failing_row.h"
 #include "ops/operators.h"
 
 namespace strand::ops {
@@ -34,9 +35,10 @@ class Filter : public Operator {
 
  private:
   Result<Batch> select(const Batch& batch) {
-    STRAND_TRY(const columnar::SelectionPtr selection,
-               condition_->select(batch, {context_->now, context_->judge()}));
-    return batch.with_selection(selection);
+    const expr::EvalContext at{context_->now, context_->judge()};
+    Result<columnar::SelectionPtr> selection = condition_->select(batch, at);
+    if (!selection.ok()) return expr::with_row(std::move(selection).status(), *condition_, batch, at);
+    return batch.with_selection(*std::move(selection));
   }
 
   std::unique_ptr<expr::Evaluator> condition_;

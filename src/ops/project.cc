@@ -1,3 +1,4 @@
+#include "expr/failing_row.h"
 #include "ops/operators.h"
 
 namespace strand::ops {
@@ -28,8 +29,10 @@ class Project : public Operator {
     std::vector<columnar::ColumnPtr> columns;
     columns.reserve(expressions_.size());
     for (const auto& expression : expressions_) {
-      STRAND_TRY(auto column, expression->eval(batch, {context_->now, context_->judge()}));
-      columns.push_back(std::move(column));
+      const expr::EvalContext at{context_->now, context_->judge()};
+      Result<columnar::ColumnPtr> column = expression->eval(batch, at);
+      if (!column.ok()) return expr::with_row(std::move(column).status(), *expression, batch, at);
+      columns.push_back(*std::move(column));
     }
     return out.emit(Port::kMain, batch.with_columns(output_, std::move(columns)));
   }

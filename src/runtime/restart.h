@@ -20,6 +20,8 @@ struct RestartOptions {
   Duration initial{1000};
   Duration longest{60'000};
   double multiplier = 2.0;
+  /// So much of the wait is left to chance, either way, by whoever waits.
+  double jitter = 0.1;
   /// An attempt that lived so long makes the next failure the first again.
   Duration quiet{600'000};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "expr/failing_row.h"
 
 namespace strand::runtime {
 
@@ -141,8 +142,9 @@ Result<Batch> SourceHead::compute(const Batch& read, WallTime now) {
   columns.reserve(project_.size());
   const expr::EvalContext context{now, EventTime::min()};
   for (auto& expression : project_) {
-    STRAND_TRY(auto column, expression->eval(read, context));
-    columns.push_back(std::move(column));
+    Result<columnar::ColumnPtr> column = expression->eval(read, context);
+    if (!column.ok()) return expr::with_row(std::move(column).status(), *expression, read, context);
+    columns.push_back(*std::move(column));
   }
   return read.with_columns(options_.output, std::move(columns));
 }
@@ -161,7 +163,7 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
   if (polled.kind == flow::Polled::Kind::kRows) {
     poll_again_ = WallTime{0};
     ended_ = false;
-    STRAND_OK(on_rows(polled, now, chain));
+    STRAND_OK(of_records(on_rows(polled, now, chain), polled));
     return true;
   }
   ended_ = polled.kind == flow::Polled::Kind::kEnded;
@@ -174,6 +176,16 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
   }
   STRAND_OK(out.take());
   return false;
+}
+
+Status SourceHead::of_records(Status error, const flow::Polled& polled) const {
+  if (error.ok() || static_cast<int>(error.code()) / 1000 != 3) return error;
+  const ShardState state = reader_->state(polled.shard);
+  std::string place = options_.table + "/" + state.shard + " records " +
+                      std::to_string(state.records - polled.records + 1) + " to " +
+                      std::to_string(state.records);
+  if (!error.where().empty()) place += ", in " + error.where();
+  return Status(error.code(), error.message()).at(std::move(place)).hint(error.hint());
 }
 
 Status SourceHead::on_rows(const flow::Polled& polled, WallTime now, Chain& chain) {
@@ -205,13 +217,11 @@ Status SourceHead::divert_untimed(Batch& batch, size_t shard, WallTime now, Chai
   batch.for_each_row(
       [&](int64_t row) { (times.is_null(row) ? untimed : *timed).push_back(static_cast<uint32_t>(row)); });
   if (untimed.empty()) return Status();
-  const std::string name = options_.table + "/" + reader_->state(shard).shard;
   if (!options_.divert_bad && !options_.skip_bad) {
     return Status(ErrorCode::kMissingEventTime,
                   "expected an event time in column '" +
                       (*options_.output)[options_.scan.watermark->time_column].name +
                       "', found NULL: " + columnar::row_to_string(batch, untimed[0]))
-        .at(name + " near record " + std::to_string(reader_->state(shard).records))
         .hint("set 'json.ignore-parse-errors' = 'true' to drop and count such records, or read " +
               options_.table + "$bad");
   }

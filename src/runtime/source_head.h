@@ -63,6 +63,8 @@ class SourceHead {
   SourceHead(SourceOptions options, std::unique_ptr<flow::SourceReader> reader,
              const AttemptContext& context);
   Result<columnar::Batch> compute(const columnar::Batch& read, WallTime now);
+  /// Names the records of the poll in an error about a row.
+  Status of_records(Status error, const flow::Polled& polled) const;
   Status on_rows(const flow::Polled& polled, WallTime now, Chain& chain);
   Status divert_untimed(columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);
   Status observe(const columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);

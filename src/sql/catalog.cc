@@ -90,7 +90,10 @@ Status apply_options(Table& table, const std::map<std::string, std::optional<std
       table.idle_timeout.reset();
       if (!value) continue;
       Result<Duration> timeout = parse_duration(*value);
-      if (!timeout.ok()) return Status(ErrorCode::kBadOption, "'" + key + "': " + timeout.status().message());
+      if (!timeout.ok()) {
+        return Status(ErrorCode::kBadOption, "'" + key + "': " + timeout.status().message())
+            .hint("leave it out, and a silent shard is waited for");
+      }
       table.idle_timeout = *timeout;
     } else if (key.starts_with(kWatermarkOptions)) {
       return Status(ErrorCode::kUnknownOption, "option '" + key + "' is not known")

@@ -136,6 +136,7 @@ class Script {
 
 Result<CompiledJob> compile(const SqlInput& input) {
   const SourceText source(input.text, input.file);
+  STRAND_OK(check_text(source));
   STRAND_TRY(const std::vector<ast::Statement> statements, parse_script(source));
   Script script(input);
   STRAND_OK(script.fix_settings());

@@ -40,6 +40,19 @@ TEST(SqlErrors, PointAtCharactersNotBytes) {
               testing::HasSubstr("job.sql:2:21: there is no column 'nn'"));
 }
 
+TEST(SqlErrors, AFileOfAnotherKindIsNotShown) {
+  const std::string program(
+      "SELECT n\n FROM \x7f"
+      "ELF\0",
+      19);
+  EXPECT_EQ(error_of(program),
+            "STRAND-2001  job.sql:3:7: expected SQL in UTF-8, found the byte 0x7F\n"
+            "  is it the right file? A job is text; write it in UTF-8");
+  EXPECT_THAT(error_of("SELECT 'f\xFCnf' FROM clicks"),
+              testing::HasSubstr("job.sql:2:10: expected SQL in UTF-8"));
+  EXPECT_THAT(error_of(std::string("SELECT\0 1", 9)), testing::HasSubstr("found the byte 0x00"));
+}
+
 TEST(SqlErrors, CutLongLinesAroundThePlace) {
   const std::string error = error_of("SELECT " + std::string(5000, ' ') + "nope FROM clicks");
   EXPECT_LT(error.size(), 500u);

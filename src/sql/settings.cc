@@ -63,6 +63,8 @@ constexpr std::array kSettings = {
                 "an event time further ahead of the wall clock does not move the watermark"},
     SettingSpec{"strand.memory.limit", kMemory, "", "",
                 "memory for state, queues and batches; three quarters of the machine's if not set"},
+    SettingSpec{"strand.no-progress.after", kDuration, "30 s", "",
+                "a warning says who holds event time when it has stood still for so long; 0: never"},
     SettingSpec{"table.dml-sync", kBoolean, "false", "", "accepted: all INSERTs of a file are one job"},
     SettingSpec{"table.exec.emit.early-fire.delay", kDuration, "", "",
                 "time between two firings of V$early; 1 s if not set"},
@@ -99,7 +101,11 @@ constexpr std::array kRenamed = {
 };
 
 Status bad_value(const std::string& key, const std::string& value, const std::string& expected) {
-  return Status(ErrorCode::kBadOption, "'" + key + "' expects " + expected + ", found '" + value + "'");
+  const SettingSpec* spec = find_setting(current_key(key));
+  const std::string fallback = spec == nullptr ? std::string() : std::string(spec->fallback);
+  return Status(ErrorCode::kBadOption, "'" + key + "' expects " + expected + ", found '" + value + "'")
+      .hint(fallback.empty() ? "leave it out for the default"
+                             : "leave it out for the default, '" + fallback + "'");
 }
 
 template <class Number>

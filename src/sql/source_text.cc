@@ -1,6 +1,9 @@
 #include "sql/source_text.h"
 
 #include <algorithm>
+#include <cstdio>
+
+#include "base/utf8.h"
 
 namespace strand::sql {
 
@@ -27,7 +30,24 @@ Line line_of(std::string_view text, size_t offset) {
   return {begin, std::max(begin, end)};
 }
 
+bool is_control(char c) {
+  return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f') ||
+         c == 0x7F;
+}
+
 }  // namespace
+
+Status check_text(const SourceText& source) {
+  const std::string_view text = source.text();
+  const auto control = static_cast<size_t>(std::find_if(text.begin(), text.end(), is_control) - text.begin());
+  const size_t wrong = std::min(control, valid_utf8_bytes(text));
+  if (wrong == text.size()) return Status();
+  char byte[8];
+  std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(text[wrong])));
+  return Status(ErrorCode::kSyntax, std::string("expected SQL in UTF-8, found the byte ") + byte)
+      .at(source.where(wrong))
+      .hint("is it the right file? A job is text; write it in UTF-8");
+}
 
 std::string SourceText::where(size_t offset) const {
   const std::string_view before = text().substr(0, std::min(offset, text_.size()));

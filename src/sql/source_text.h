@@ -35,6 +35,10 @@ class SourceText {
   std::string file_;
 };
 
+/// kSyntax if the text holds bytes that no SQL text has (it is no UTF-8, or has control characters): it is
+/// another kind of file then, and is not shown.
+Status check_text(const SourceText& source);
+
 /// `file:line:column`.
 std::string where(const Place& place);
 /// An error at a place: its message ends with the source line and the caret.

@@ -15,8 +15,8 @@ struct CheckArguments {
 /// A file that is not there is bad usage, not an answer about its SQL.
 int check(Context& context, const CheckArguments& arguments) {
   const auto compiled = load(context, arguments.job);
-  if (!compiled.ok() && engine::exit_of(compiled.status()) == engine::kBadUsage) {
-    return engine::report(compiled.status());
+  if (!compiled.ok() && engine::exit_of(compiled.status()) != engine::kAnswerIsNo) {
+    return report_load(compiled.status());
   }
   const engine::CheckReport report = engine::check_job(compiled);
   print(arguments.json ? engine::check_json(report) : engine::check_text(report));

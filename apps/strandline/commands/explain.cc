@@ -17,11 +17,13 @@ struct ExplainArguments {
 
 int explain(Context& context, ExplainArguments& arguments) {
   const auto compiled = load(context, arguments.job);
-  if (!compiled.ok()) return engine::report(compiled.status());
+  if (!compiled.ok()) return report_load(compiled.status());
   if (!arguments.restart.empty()) {
     const auto restart = parse_duration(arguments.restart);
     if (!restart.ok())
-      return engine::report(Status(ErrorCode::kBadUsage, restart.status().message()).at("--restart"));
+      return engine::report(Status(ErrorCode::kBadUsage, restart.status().message())
+                                .at("--restart")
+                                .hint("for example --restart '30 s'"));
     arguments.load.restart = *restart;
   }
   const auto folder = engine::job_folder(state_root(context), compiled->plan.job);

@@ -20,10 +20,12 @@ struct GenArguments {
   int64_t pace = 0;
 };
 
-/// --rows and --pace speak of what the options have in other words. Rows that the seconds do not divide are
-/// rounded down to whole clicks a second.
-void settle(GenArguments& arguments, bool seconds_given) {
+/// Without --silent-shards, few shards have fewer that fall silent. --rows and --pace speak of what the
+/// options have in other words. Rows that the seconds do not divide are rounded down to whole clicks a
+/// second.
+void settle(GenArguments& arguments, bool seconds_given, bool silent_given) {
   datagen::ClickOptions& clicks = arguments.clicks;
+  if (!silent_given) clicks.silent_shards = std::max(0, std::min(clicks.silent_shards, clicks.shards - 1));
   if (arguments.pace > 0) clicks.rate = arguments.pace;
   if (arguments.rows == 0) return;
   if (!seconds_given || arguments.pace > 0) clicks.seconds = (arguments.rows + clicks.rate - 1) / clicks.rate;
@@ -59,7 +61,9 @@ class ProgressLine {
 
 int gen_clicks(Context& context, const GenArguments& arguments) {
   if (const Status fits = datagen::check_click_options(arguments.clicks); !fits.ok()) {
-    engine::report(fits);
+    engine::report(Status(ErrorCode::kBadUsage, fits.message())
+                       .at("gen clicks")
+                       .hint("strandline gen clicks --help shows each option and its default"));
     return engine::kBadUsage;
   }
   ProgressLine line;
@@ -97,8 +101,9 @@ void add_gen_clicks(CLI::App& gen, Context& context, int& exit_code) {
   command->add_option("--ads", clicks.ads, "Ads")->capture_default_str();
   command->add_option("--users", clicks.users, "Users")->capture_default_str();
   command->add_option("--seed", clicks.seed, "The same seed gives the same bytes")->capture_default_str();
-  command->add_option("--silent-shards", clicks.silent_shards, "Shards that fall silent half-way")
-      ->capture_default_str();
+  CLI::Option* silent =
+      command->add_option("--silent-shards", clicks.silent_shards, "Shards that fall silent half-way")
+          ->capture_default_str();
   command->add_option("--disorder-ms", clicks.disorder_ms, "Disorder of device clocks")
       ->capture_default_str();
   command->add_option("--duplicate-permille", clicks.duplicate_permille, "Copies")->capture_default_str();
@@ -107,8 +112,8 @@ void add_gen_clicks(CLI::App& gen, Context& context, int& exit_code) {
   command->add_option("--future-permille", clicks.future_permille, "Rows of a phone in 2031")
       ->capture_default_str();
   command->footer("Example: strandline gen clicks --out clicks --pace 50000 --seconds 60");
-  command->callback([&context, &exit_code, arguments, seconds] {
-    settle(*arguments, seconds->count() > 0);
+  command->callback([&context, &exit_code, arguments, seconds, silent] {
+    settle(*arguments, seconds->count() > 0, silent->count() > 0);
     exit_code = gen_clicks(context, *arguments);
   });
 }

@@ -144,7 +144,7 @@ Status write_final(Context& context, const plan::Plan& plan, const RecountArgume
 
 int recount(Context& context, const RecountArguments& arguments) {
   const auto compiled = load(context, arguments.job);
-  if (!compiled.ok()) return engine::report(compiled.status());
+  if (!compiled.ok()) return report_load(compiled.status());
   if (arguments.final) {
     const Status written = write_final(context, compiled->plan, arguments);
     return written.ok() ? static_cast<int>(engine::kDone) : engine::report(written);

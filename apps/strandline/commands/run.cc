@@ -9,14 +9,14 @@ namespace {
 
 struct RunArguments {
   engine::JobArguments job;
-  std::string from = "latest";
+  std::string from;
   std::string ui;
   std::string log_format;
 };
 
 int run(Context& context, const RunArguments& arguments) {
   auto compiled = load(context, arguments.job);
-  if (!compiled.ok()) return engine::report(compiled.status());
+  if (!compiled.ok()) return report_load(compiled.status());
   engine::RunCommand command;
   command.state = context.state;
   command.from = arguments.from;
@@ -38,8 +38,9 @@ void add_run(CLI::App& app, Context& context, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Run a job until its input ends or it is stopped");
   add_job_options(*command, arguments->job);
-  command->add_option("--from", arguments->from, "latest, none, or the path of a checkpoint or savepoint")
-      ->capture_default_str();
+  command->add_option("--from", arguments->from,
+                      "latest, none, or the path of a checkpoint or savepoint (default: latest, unless "
+                      "execution.state-recovery.path is set)");
   command->add_option("--ui", arguments->ui,
                       "ADDRESS:PORT of loopback for status and control, or off (default: 127.0.0.1:8081, "
                       "else the next free port)");

@@ -22,7 +22,8 @@ Result<std::optional<int64_t>> number_option(const TableContext& table, const st
     return std::optional<int64_t>(value);
   }
   return Status(ErrorCode::kBadOption, "'" + key + "' must be a number from " + std::to_string(low) + " to " +
-                                           std::to_string(high) + ", not '" + text + "'");
+                                           std::to_string(high) + ", not '" + text + "'")
+      .hint("leave it out for the default");
 }
 
 }  // namespace

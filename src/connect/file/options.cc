@@ -18,7 +18,8 @@ std::string lower(std::string_view text) {
 }
 
 Status bad_value(const std::string& key, const std::string& value, const std::string& expected) {
-  return Status(ErrorCode::kBadOption, "'" + key + "' must be " + expected + ", not '" + value + "'");
+  return Status(ErrorCode::kBadOption, "'" + key + "' must be " + expected + ", not '" + value + "'")
+      .hint("leave it out for the default");
 }
 
 /// The value of an option, or nothing.

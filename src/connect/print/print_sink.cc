@@ -95,7 +95,8 @@ void add_print_connector(Registry& registry, std::shared_ptr<LineWriter> out,
     };
     const std::string to_error = option("standard-error", "false");
     if (to_error != "true" && to_error != "false") {
-      return Status(ErrorCode::kBadOption, "'standard-error' must be true or false, not '" + to_error + "'");
+      return Status(ErrorCode::kBadOption, "'standard-error' must be true or false, not '" + to_error + "'")
+          .hint("leave it out for stdout");
     }
     return std::unique_ptr<flow::Sink>(
         new PrintSink(to_error == "true" ? error : out, option("print-identifier", ""), *table.env.executor));

@@ -1,0 +1,59 @@
+#include "engine/job_options.h"
+
+#include <gmock/gmock.h>
+
+namespace strand::engine {
+namespace {
+
+using ::testing::HasSubstr;
+
+plan::Plan with(const std::map<std::string, std::string>& settings) {
+  plan::Plan plan;
+  for (const auto& [key, value] : settings) plan.settings[key] = {value, "job.sql:1:1"};
+  return plan;
+}
+constexpr Machine kMachine{4, int64_t{8} << 30};
+
+TEST(JobOptions, ParallelismIsThatOfTheMachineUnlessItIsGivenOrTheKeyGroupsAreFewer) {
+  EXPECT_EQ(job_options(with({}), {"/j"}, kMachine)->parallelism, 4);
+  EXPECT_EQ(job_options(with({{"parallelism.default", "3"}}), {"/j"}, kMachine)->parallelism, 3);
+  EXPECT_EQ(job_options(with({{"pipeline.max-parallelism", "2"}}), {"/j"}, kMachine)->parallelism, 2);
+  EXPECT_EQ(
+      job_options(with({{"parallelism.default", "3"}, {"table.exec.resource.default-parallelism", "1"}}),
+                  {"/j"}, kMachine)
+          ->parallelism,
+      1);
+}
+
+TEST(JobOptions, WhatCannotBeIsRefusedWithItsOrigin) {
+  const auto refused =
+      job_options(with({{"parallelism.default", "3"}, {"pipeline.max-parallelism", "2"}}), {"/j"}, kMachine);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().where(), "job.sql:1:1");
+  EXPECT_THAT(refused.status().message(),
+              HasSubstr("'parallelism.default' expects a whole number from 1 to"));
+  EXPECT_FALSE(job_options(with({{"strand.memory.limit", "much"}}), {"/j"}, kMachine).ok());
+}
+
+TEST(RestartOptions, EverySettingCounts) {
+  const std::string prefix = "restart-strategy.exponential-delay.";
+  const auto options = restart_options(with({{prefix + "initial-backoff", "2 s"},
+                                             {prefix + "max-backoff", "9 s"},
+                                             {prefix + "backoff-multiplier", "1.5"},
+                                             {prefix + "jitter-factor", "0"},
+                                             {prefix + "attempts-before-reset-backoff", "4"},
+                                             {prefix + "reset-backoff-threshold", "5 min"}}));
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->initial, Duration{2'000});
+  EXPECT_EQ(options->longest, Duration{9'000});
+  EXPECT_EQ(options->multiplier, 1.5);
+  EXPECT_EQ(options->jitter, 0);
+  EXPECT_EQ(options->attempts, 4);
+  EXPECT_EQ(options->quiet, Duration{300'000});
+  EXPECT_THAT(
+      restart_options(with({{prefix + "jitter-factor", "2"}})).status().to_string(),
+      HasSubstr("job.sql:1:1: 'restart-strategy.exponential-delay.jitter-factor' expects a number up to 1"));
+}
+
+}  // namespace
+}  // namespace strand::engine
