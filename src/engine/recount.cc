@@ -26,25 +26,33 @@ plan::Plan recount_plan(const plan::Plan& plan) {
       });
 }
 
-Result<std::shared_ptr<Collection>> recount(const plan::Plan& plan, const connect::Registry& registry,
-                                            const std::string& scratch_dir, const Machine& machine,
-                                            env::Env env) {
-  auto collection = std::make_shared<Collection>();
-  connect::Registry own = registry;
-  add_collect_connector(own, collection);
-  plan::Plan counted = recount_plan(plan);
-  STRAND_TRY(runtime::JobOptions options, job_options(counted, JobFolder{scratch_dir}, machine));
+Status run_to_end(const plan::Plan& plan, const connect::Registry& registry, const std::string& scratch_dir,
+                  const Machine& machine, env::Env env) {
+  plan::Plan bounded = plan::with_ends(
+      plan, [](plan::Scan& scan) { scan.table.options.erase("source.monitor-interval"); },
+      [](plan::SinkWrite&) {});
+  STRAND_TRY(runtime::JobOptions options, job_options(bounded, JobFolder{scratch_dir}, machine));
   options.checkpoint_dir = JobFolder{scratch_dir}.checkpoints();
   options.savepoint_dir = JobFolder{scratch_dir}.savepoints();
   options.checkpoints.interval.reset();
   options.stream_time = false;
   runtime::RestartOptions restart;
   restart.strategy = runtime::RestartOptions::Strategy::kNone;
-  RunningJob job(std::move(counted), own, std::move(options), restart, env, nullptr);
+  RunningJob job(std::move(bounded), registry, std::move(options), restart, env, nullptr);
   const JobEnd end = job.run({runtime::RestoreChoice::Kind::kNone, {}});
-  if (end.kind == JobEnd::Kind::kInputEnded) return collection;
+  if (end.kind == JobEnd::Kind::kInputEnded) return Status();
   if (!end.error.ok()) return end.error;
   return Status(ErrorCode::kInternal, "expected the recount to reach the end of the input, found it stopped");
+}
+
+Result<std::shared_ptr<Collection>> recount(const plan::Plan& plan, const connect::Registry& registry,
+                                            const std::string& scratch_dir, const Machine& machine,
+                                            env::Env env) {
+  auto collection = std::make_shared<Collection>();
+  connect::Registry own = registry;
+  add_collect_connector(own, collection);
+  STRAND_OK(run_to_end(recount_plan(plan), own, scratch_dir, machine, env));
+  return collection;
 }
 
 std::string collected_text(const std::map<std::string, CollectedTable>& tables) {

@@ -20,8 +20,11 @@ namespace strand::engine {
 /// the recount).
 plan::Plan recount_plan(const plan::Plan& plan);
 
-/// Runs it in a state folder of its own, without watermarks before the end of the input, so that nothing is
-/// late.
+/// Runs a plan over the present input to its end, in a state folder of its own and without watermarks before
+/// the end, so that nothing is late.
+Status run_to_end(const plan::Plan& plan, const connect::Registry& registry, const std::string& scratch_dir,
+                  const Machine& machine, env::Env env);
+/// Runs the plan of a recount so.
 Result<std::shared_ptr<Collection>> recount(const plan::Plan& plan, const connect::Registry& registry,
                                             const std::string& scratch_dir, const Machine& machine,
                                             env::Env env);

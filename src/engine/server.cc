@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "engine/follow_text.h"
 #include "engine/reports/ledger.h"
 #include "engine/reports/metrics.h"
 #include "engine/reports/status.h"
@@ -109,7 +110,10 @@ JobControl control_of(RunningJob& job) {
           [&job](bool stop, bool drain, runtime::SavepointAnswer answer) {
             job.savepoint(stop, drain, std::move(answer));
           },
-          &job.plan(), job.options().memory_limit};
+          &job.plan(), job.options().memory_limit,
+          [&job](const RowChoice& row, const std::string& scratch_dir) {
+            return follow(job.plan(), row, job.registry(), scratch_dir, this_machine(), job.env());
+          }};
 }
 
 struct ControlServer::Parts {
@@ -120,6 +124,7 @@ struct ControlServer::Parts {
   httplib::Server http;
   std::thread thread;
   std::atomic<bool> ending{false};
+  std::mutex following;
 
   WallTime now() const { return env.clock->now(); }
 
@@ -158,6 +163,19 @@ struct ControlServer::Parts {
     response.set_content(error_json(status), kJson);
   }
 
+  /// One at a time: it reads the whole input.
+  void follow_row(const std::string& text, httplib::Response& response) {
+    const auto row = parse_row(*control.plan, text);
+    if (!row.ok()) return refuse(response, row.status());
+    const std::lock_guard one(following);
+    const std::string scratch = run_dir + "/follow";
+    const auto followed = control.follow(*row, scratch);
+    const Status removed = env.files->remove_all(scratch);
+    if (!followed.ok()) return refuse(response, followed.status());
+    if (!removed.ok()) return refuse(response, removed);
+    response.set_content(followed_json(*row, *followed, control.view(), *control.plan, now()), kJson);
+  }
+
   /// Waits in slices, so that a job that ends meanwhile does not wait for this request for ever.
   void savepoint(bool stop, bool drain, httplib::Response& response) {
     auto waiting = std::make_shared<Waiting>();
@@ -190,9 +208,14 @@ struct ControlServer::Parts {
       return json ? why_json(view, *control.plan, control.memory_limit, now())
                   : why_text(view, *control.plan, control.memory_limit, now());
     });
-    serve("/ledger", [this](const JobView& view, bool json) {
-      if (!view.attempt) return status_text(view, *control.plan, now());
-      return json ? ledger_json(view, *control.plan, now()) : ledger_text(view, *control.plan, now());
+    http.Get("/ledger", [this](const httplib::Request& request, httplib::Response& response) {
+      if (request.has_param("row")) return follow_row(request.get_param_value("row"), response);
+      const JobView view = control.view();
+      const bool json = request.has_param("json");
+      const std::string text = !view.attempt ? status_text(view, *control.plan, now())
+                               : json        ? ledger_json(view, *control.plan, now())
+                                             : ledger_text(view, *control.plan, now());
+      response.set_content(text, json ? kJson : kText);
     });
     serve("/", [this](const JobView& view, bool) {
       return status_text(view, *control.plan, now()) + "\n" +

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/follow.h"
 #include "engine/rest_file.h"
 #include "engine/running_job.h"
 #include "env/env.h"
@@ -28,12 +29,15 @@ struct JobControl {
   std::function<void(bool stop, bool drain, runtime::SavepointAnswer)> savepoint;
   const plan::Plan* plan = nullptr;
   int64_t memory_limit = INT64_MAX;
+  /// Follows rows, with a folder to work in.
+  std::function<Result<Followed>(const RowChoice&, const std::string& scratch_dir)> follow = {};
 };
 JobControl control_of(RunningJob& job);
 
-/// Serves GET /status, /why, /ledger (text; `?json`), /metrics, and POST /savepoint, /stop (`?drain`), which
-/// wait until the savepoint is complete. Writes `run_dir/rest` while it lives. A crash leaves that file;
-/// whoever reads it asks before it believes. The destructor waits for requests under way.
+/// Serves GET /status, /why, /ledger (text; `?json`; `?row=COLUMN=VALUE` follows it), /metrics, and POST
+/// /savepoint, /stop (`?drain`), which wait until the savepoint is complete. Writes `run_dir/rest` while it
+/// lives. A crash leaves that file; whoever reads it asks before it believes. The destructor waits for
+/// requests under way.
 class ControlServer {
  public:
   /// Errors: kPortInUse where `ui.given`.

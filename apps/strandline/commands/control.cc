@@ -12,11 +12,13 @@ namespace {
 
 constexpr Duration kAnswer{10'000};
 constexpr Duration kSavepoint{1'800'000};
+constexpr Duration kFollow{1'800'000};
 
 struct AskArguments {
   std::string job;
   bool json = false;
   bool drain = false;
+  std::string row;
 };
 
 Result<std::string> ask(Context& context, const AskArguments& arguments, engine::Verb verb,
@@ -49,7 +51,37 @@ int status(Context& context, const AskArguments& arguments) {
   return show(context, arguments, "/status");  // says that there is none
 }
 
+/// For the query of a path.
+std::string percent_encoded(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    char code[4];
+    std::snprintf(code, sizeof code, "%%%02X", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    out += code;
+  }
+  return out;
+}
+
+/// The way of the rows that hold a value; exit code 1 if the input has none.
+int follow(Context& context, const AskArguments& arguments) {
+  const auto answer =
+      ask(context, arguments, engine::Verb::kGet, "/ledger?row=" + percent_encoded(arguments.row), kFollow);
+  if (!answer.ok()) return engine::report(answer.status());
+  const auto json = nlohmann::json::parse(*answer, nullptr, false);
+  const bool found = json.is_object() && json.value("found", false);
+  if (arguments.json || !json.is_object()) {
+    print(*answer);
+    return found ? engine::kDone : engine::kAnswerIsNo;
+  }
+  print(json.value("job", "") + "  " + json.value("column", "") + " = " + json.value("value", "") +
+        ", counted anew from the present input\n");
+  for (const auto& line : json["lines"]) print("  " + line.get<std::string>() + "\n");
+  if (!found) print("  no record of the present input has it\n");
+  return found ? engine::kDone : engine::kAnswerIsNo;
+}
+
 int ledger(Context& context, const AskArguments& arguments) {
+  if (!arguments.row.empty()) return follow(context, arguments);
   AskArguments as_json = arguments;
   as_json.json = true;
   const auto answer = ask(context, as_json, engine::Verb::kGet, "/ledger?json", kAnswer);
@@ -100,9 +132,15 @@ void add_why(CLI::App& app, Context& context, int& exit_code) {
 
 void add_ledger(CLI::App& app, Context& context, int& exit_code) {
   auto arguments = std::make_shared<AskArguments>();
-  add_ask(app, "ledger", "Where every row of every operator has gone; exit code 1 if it does not balance",
-          arguments)
-      ->callback([&context, &exit_code, arguments] { exit_code = ledger(context, *arguments); });
+  CLI::App* command =
+      add_ask(app, "ledger", "Where every row of every operator has gone; exit code 1 if it does not balance",
+              arguments);
+  command->add_option(
+      "--row", arguments->row,
+      "KEY or COLUMN=VALUE: follow these records through the operators (reads the input anew); "
+      "exit code 1 if there are none");
+  command->footer("Example: strandline ledger ad-clicks\n         strandline ledger --row click_id=c2");
+  command->callback([&context, &exit_code, arguments] { exit_code = ledger(context, *arguments); });
 }
 
 void add_savepoint(CLI::App& app, Context& context, int& exit_code) {
