@@ -1,6 +1,6 @@
+// A bounded rank becomes a deduplication or a Top-N.
 #include <algorithm>
 
-// A bounded rank becomes a deduplication or a Top-N.
 #include "sql/binder.h"
 #include "sql/horizon.h"
 #include "sql/provenance.h"
