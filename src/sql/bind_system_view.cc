@@ -16,8 +16,8 @@ constexpr std::array<const char*, 4> kSuffixes = {"late", "early", "duplicate", 
 
 bool judges(const plan::Node& node, const std::string& suffix) {
   if (suffix == "duplicate") return std::holds_alternative<plan::Deduplicate>(node.detail);
-  return std::holds_alternative<plan::GroupAggregate>(node.detail) ? false
-                                                                   : plan::judges_lateness(node.detail);
+  if (std::holds_alternative<plan::GroupAggregate>(node.detail)) return false;
+  return plan::judges_lateness(node.detail) && node.side_outputs.contains(Port::kLate);
 }
 
 /// The operators that make the rows of a view: the first judging one on each way down through projections,
