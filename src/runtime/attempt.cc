@@ -333,7 +333,10 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
           [&](const checkpoint::NotifyAborted& a) {
             tell_tasks(CheckpointAborted{a.epoch});
             obs::Event event{obs::Level::kWarn, static_cast<int>(a.reason.code()), "checkpoint", now, {}};
-            emit(event.with("id", a.epoch.value).with("state", "failed").with("reason", a.reason.message()));
+            event.with("id", a.epoch.value).with("state", "failed").with("reason", a.reason.message());
+            if (!a.reason.where().empty()) event.with("where", a.reason.where());
+            if (!a.reason.hint().empty()) event.with("hint", a.reason.hint());
+            emit(std::move(event));
             return Status();
           },
           [&](const checkpoint::AnswerSavepoint& a) {
