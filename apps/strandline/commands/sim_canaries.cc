@@ -115,7 +115,6 @@ const std::vector<SimCanary>& sim_canaries() {
       sync_of_folder("fsync of the folder of attempts", "/checkpoints/attempts"),
       sync_of_folder("fsync of the folder of checkpoints", "/checkpoints"),
       sync_of_folder("fsync of the folder of rows", "/exceptions"),
-      sync_of_folder("fsync of the folder of markers", "/exceptions/.strandline/strand"),
   };
   return kAll;
 }
