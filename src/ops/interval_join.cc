@@ -4,7 +4,7 @@
 #include <memory>
 #include <tuple>
 
-#include "ops/keys.h"
+#include "ops/join_sides.h"
 #include "ops/rows.h"
 #include "ops/stored_rows.h"
 #include "state/interval_table.h"
@@ -47,7 +47,8 @@ class IntervalJoin : public Operator {
         candidates_(options_.output),
         sql_(options_.rules == IntervalJoinOptions::Rules::kSql),
         table_(slice_width(options_)),
-        readers_{Reader(options_.sides[0]), Reader(options_.sides[1])} {
+        joined_(options_.sides[0].schema, options_.sides[1].schema),
+        readers_{reader_of(options_.sides[0]), reader_of(options_.sides[1])} {
     const Duration ahead[2] = {options_.upper, Duration{-options_.lower.millis}};
     for (size_t side = 0; side < 2; ++side) {
       ahead_[side] = ahead[side];
@@ -66,7 +67,7 @@ class IntervalJoin : public Operator {
     STRAND_CHECK(side < 2);
     STRAND_OK(require_inserts(batch, context_->operator_id));
     context_->ledger->add(Entry::kIn, batch.rows());
-    Reader& reader = readers_[side];
+    JoinSideReader& reader = readers_[side];
     STRAND_OK(reader.read(batch));
     RowEmitter rows(options_.output, out, Port::kMain);
     late_.clear();
@@ -79,7 +80,7 @@ class IntervalJoin : public Operator {
       }
     }
     STRAND_OK(finish(rows));
-    return emit_late(side, batch, out);
+    return emit_late_side(side, batch, late_, *context_, out);
   }
 
   Status advance(Emitter& out) override {
@@ -170,27 +171,9 @@ class IntervalJoin : public Operator {
   int64_t state_bytes() const override { return table_.memory_bytes(); }
 
  private:
-  /// Reads the rows of one side.
-  struct Reader {
-    explicit Reader(const IntervalJoinOptions::Side& side)
-        : keys(side.schema, side.keys), key_columns(side.keys), time_column(side.time_column) {}
-    Status read(const Batch& batch) {
-      rows = row_list.of(batch);
-      STRAND_TRY(times, times_reader.read(batch, time_column, rows));
-      keys.read(batch, rows);
-      return Status();
-    }
-    bool null_key(const Batch& batch, size_t i) const {
-      return std::ranges::any_of(key_columns, [&](size_t c) { return batch.column(c).is_null(rows[i]); });
-    }
-    Keys keys;
-    std::vector<size_t> key_columns;
-    size_t time_column;
-    RowList row_list;
-    Times times_reader;
-    std::span<const uint32_t> rows;
-    std::span<const int64_t> times;
-  };
+  static JoinSideReader reader_of(const IntervalJoinOptions::Side& side) {
+    return JoinSideReader(side.schema, side.keys, side.time_column);
+  }
 
   /// Writes the rows of parts of one side.
   state::PartSections::Encode encoder(std::vector<IntervalTable::Frozen> parts) const {
@@ -259,14 +242,14 @@ class IntervalJoin : public Operator {
       ++gone;
       const IntervalTable::Row& row = table_.row(ref);
       if (options_.sides[side].outer && !row.matched && status.ok())
-        status = emit_alone(side, table_.batch_of(ref), row.row, rows);
+        status = joined_.emit_alone(side, table_.batch_of(ref), row.row, rows);
     });
     context_->ledger->add(Entry::kCounted, gone);
     return status;
   }
 
   Status stream_row(size_t side, const Batch& batch, size_t i, RowEmitter& rows) {
-    Reader& reader = readers_[side];
+    JoinSideReader& reader = readers_[side];
     const uint64_t hash = reader.keys.hashes()[i];
     const EventTime time{reader.times[i]};
     if (time < judge_of(hash)) {
@@ -282,7 +265,7 @@ class IntervalJoin : public Operator {
   }
 
   Status sql_row(size_t side, const Batch& batch, size_t i, RowEmitter& rows) {
-    Reader& reader = readers_[side];
+    JoinSideReader& reader = readers_[side];
     const size_t other = 1 - side;
     const bool outer = options_.sides[side].outer;
     const bool joins_nothing = reader.null_key(batch, i);
@@ -316,7 +299,7 @@ class IntervalJoin : public Operator {
       return Status();
     }
     context_->ledger->add(Entry::kCounted, 1);
-    return matched ? Status() : emit_alone(side, batch, reader.rows[i], rows);
+    return matched ? Status() : joined_.emit_alone(side, batch, reader.rows[i], rows);
   }
 
   /// Pairs a row with what is kept of the other side, in time order.
@@ -339,8 +322,8 @@ class IntervalJoin : public Operator {
       const IntervalTable::Row& partner = table_.row(partners_[p]);
       table_.set_matched(partners_[p]);
       const Batch& batch_of_partner = table_.batch_of(partners_[p]);
-      append(side, batch, readers_[side].rows[i], rows.row());
-      append(other, batch_of_partner, partner.row, rows.row());
+      joined_.append(side, batch, readers_[side].rows[i], rows.row());
+      joined_.append(other, batch_of_partner, partner.row, rows.row());
       STRAND_OK(rows.end_row());
     }
     return Status();
@@ -349,8 +332,8 @@ class IntervalJoin : public Operator {
   /// Leaves those of partners_ for which the condition is TRUE.
   Status keep_partners(size_t side, const Batch& batch, size_t i) {
     for (const IntervalTable::Ref ref : partners_) {
-      append(side, batch, readers_[side].rows[i], candidates_);
-      append(1 - side, table_.batch_of(ref), table_.row(ref).row, candidates_);
+      joined_.append(side, batch, readers_[side].rows[i], candidates_);
+      joined_.append(1 - side, table_.batch_of(ref), table_.row(ref).row, candidates_);
       candidates_.end_row();
     }
     STRAND_TRY(const columnar::SelectionPtr kept,
@@ -361,20 +344,6 @@ class IntervalJoin : public Operator {
     return Status();
   }
 
-  size_t first_column(size_t side) const { return side == 0 ? 0 : options_.sides[0].schema->size(); }
-  void append(size_t side, const Batch& batch, uint32_t row, columnar::BatchBuilder& out) const {
-    const size_t first = first_column(side);
-    for (size_t c = 0; c < batch.columns().size(); ++c)
-      out.column(first + c).append_from(batch.column(c), row);
-  }
-  Status emit_alone(size_t side, const Batch& batch, uint32_t row, RowEmitter& rows) {
-    append(side, batch, row, rows.row());
-    const size_t first = first_column(1 - side);
-    for (size_t c = 0; c < options_.sides[1 - side].schema->size(); ++c)
-      rows.row().column(first + c).append_null();
-    return rows.end_row();
-  }
-
   Status finish(RowEmitter& rows) {
     context_->ledger->add(Entry::kOut, rows.rows());
     STRAND_OK(rows.flush());
@@ -382,16 +351,8 @@ class IntervalJoin : public Operator {
     return Status();
   }
 
-  Status emit_late(size_t side, const Batch& batch, Emitter& out) {
-    if (late_.empty()) return Status();
-    context_->ledger->add(Entry::kLate, static_cast<int64_t>(late_.size()));
-    const Port port = side == 0 ? Port::kLate : Port::kLateRight;
-    if (!out.wanted(port)) return Status();
-    return out.emit(port, batch.with_selection(std::make_shared<const columnar::Selection>(late_)));
-  }
-
   Status restore_side(size_t side, std::string_view bytes) {
-    Reader& reader = readers_[side];
+    JoinSideReader& reader = readers_[side];
     StoredRowsReader stored(bytes, options_.sides[side].schema);
     while (!stored.done()) {
       std::vector<int64_t> timers;
@@ -460,7 +421,8 @@ class IntervalJoin : public Operator {
   EventTime newest_ = EventTime::min();
 
   // Scratch memory of one batch.
-  std::array<Reader, 2> readers_;
+  JoinedColumns joined_;
+  std::array<JoinSideReader, 2> readers_;
   std::vector<IntervalTable::Ref> partners_;
   std::vector<uint32_t> late_;
 };

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "expr/zone.h"
-#include "ops/keys.h"
+#include "ops/join_sides.h"
 #include "ops/rows.h"
 #include "ops/stored_rows.h"
 #include "state/key_slots.h"
@@ -41,7 +41,8 @@ class WindowJoin : public Operator {
         zone_(std::move(zone)),
         condition_(std::move(condition)),
         candidates_(options_.pairs),
-        readers_{Reader(options_.sides[0]), Reader(options_.sides[1])} {}
+        joined_(options_.sides[0].schema, options_.sides[1].schema),
+        readers_{reader_of(options_.sides[0]), reader_of(options_.sides[1])} {}
 
   Status open(OperatorContext& context) override {
     context_ = &context;
@@ -54,12 +55,12 @@ class WindowJoin : public Operator {
     STRAND_CHECK(side < 2);
     STRAND_OK(require_inserts(batch, context_->operator_id));
     context_->ledger->add(Entry::kIn, batch.rows());
-    Reader& reader = readers_[side];
+    JoinSideReader& reader = readers_[side];
     STRAND_OK(reader.read(batch));
     const auto kept = std::make_shared<const Batch>(batch);
     late_.clear();
     for (size_t i = 0; i < reader.rows.size(); ++i) {
-      if (reached(last_of(reader.ends[i]), judge_of(reader.keys.hashes()[i]))) {
+      if (reached(last_of(reader.times[i]), judge_of(reader.keys.hashes()[i]))) {
         late_.push_back(reader.rows[i]);
       } else if (comes_out(side) || !reader.null_key(batch, i)) {
         add(side, kept, i);
@@ -68,7 +69,7 @@ class WindowJoin : public Operator {
       }
     }
     update_books();
-    return emit_late(side, batch, out);
+    return emit_late_side(side, batch, late_, *context_, out);
   }
 
   Status advance(Emitter& out) override {
@@ -120,27 +121,9 @@ class WindowJoin : public Operator {
   }
 
  private:
-  /// Reads the rows of one side.
-  struct Reader {
-    explicit Reader(const WindowJoinOptions::Side& side)
-        : keys(side.schema, side.keys), key_columns(side.keys), window_end(side.window_end) {}
-    Status read(const Batch& batch) {
-      rows = row_list.of(batch);
-      STRAND_TRY(ends, times.read(batch, window_end, rows));
-      keys.read(batch, rows);
-      return Status();
-    }
-    bool null_key(const Batch& batch, size_t i) const {
-      return std::ranges::any_of(key_columns, [&](size_t c) { return batch.column(c).is_null(rows[i]); });
-    }
-    Keys keys;
-    std::vector<size_t> key_columns;
-    size_t window_end;
-    RowList row_list;
-    Times times;
-    std::span<const uint32_t> rows;
-    std::span<const int64_t> ends;
-  };
+  static JoinSideReader reader_of(const WindowJoinOptions::Side& side) {
+    return JoinSideReader(side.schema, side.keys, side.window_end);
+  }
 
   bool pairs() const { return options_.kind == WindowJoinOptions::Output::kPairs; }
   /// Whether rows of that side come out without a partner.
@@ -154,8 +137,8 @@ class WindowJoin : public Operator {
   }
 
   void add(size_t side, const std::shared_ptr<const Batch>& batch, size_t i) {
-    Reader& reader = readers_[side];
-    auto& window = windows_[reader.ends[i]];
+    JoinSideReader& reader = readers_[side];
+    auto& window = windows_[reader.times[i]];
     KeyedSides& key = window[window.find_or_add(reader.keys.hashes()[i], reader.keys.keys()[i])];
     key.null_key = reader.null_key(*batch, i);
     key.sides[side].push_back({held(batch), reader.rows[i]});
@@ -183,20 +166,21 @@ class WindowJoin : public Operator {
       if (!pairs()) {
         const bool wanted = partners_.empty() == (options_.kind == WindowJoinOptions::Output::kAnti);
         if (!wanted) continue;
-        append(0, row, rows.row());
+        joined_.append(0, *row.batch, row.row, rows.row());
         STRAND_OK(rows.end_row());
         continue;
       }
       for (const uint32_t partner : partners_) {
         right_matched[partner] = true;
-        append(0, row, rows.row());
-        append(1, right[partner], rows.row());
+        joined_.append(0, *row.batch, row.row, rows.row());
+        joined_.append(1, *right[partner].batch, right[partner].row, rows.row());
         STRAND_OK(rows.end_row());
       }
-      if (partners_.empty() && options_.sides[0].outer) STRAND_OK(emit_alone(0, row, rows));
+      if (partners_.empty() && options_.sides[0].outer)
+        STRAND_OK(joined_.emit_alone(0, *row.batch, row.row, rows));
     }
     for (size_t i = 0; pairs() && options_.sides[1].outer && i < right.size(); ++i) {
-      if (!right_matched[i]) STRAND_OK(emit_alone(1, right[i], rows));
+      if (!right_matched[i]) STRAND_OK(joined_.emit_alone(1, *right[i].batch, right[i].row, rows));
     }
     return Status();
   }
@@ -205,8 +189,8 @@ class WindowJoin : public Operator {
     for (uint32_t i = 0; i < right.size(); ++i) partners_.push_back(i);
     if (!condition_ || right.empty()) return Status();
     for (const WindowRow& row : right) {
-      append(0, left, candidates_);
-      append(1, row, candidates_);
+      joined_.append(0, *left.batch, left.row, candidates_);
+      joined_.append(1, *row.batch, row.row, candidates_);
       candidates_.end_row();
     }
     STRAND_TRY(const columnar::SelectionPtr kept,
@@ -215,29 +199,8 @@ class WindowJoin : public Operator {
     return Status();
   }
 
-  void append(size_t side, const WindowRow& row, columnar::BatchBuilder& out) const {
-    const size_t first = side == 0 ? 0 : options_.sides[0].schema->size();
-    for (size_t c = 0; c < row.batch->columns().size(); ++c)
-      out.column(first + c).append_from(row.batch->column(c), row.row);
-  }
-  Status emit_alone(size_t side, const WindowRow& row, RowEmitter& rows) {
-    append(side, row, rows.row());
-    const size_t first = side == 0 ? options_.sides[0].schema->size() : 0;
-    for (size_t c = 0; c < options_.sides[1 - side].schema->size(); ++c)
-      rows.row().column(first + c).append_null();
-    return rows.end_row();
-  }
-
-  Status emit_late(size_t side, const Batch& batch, Emitter& out) {
-    if (late_.empty()) return Status();
-    context_->ledger->add(Entry::kLate, static_cast<int64_t>(late_.size()));
-    const Port port = side == 0 ? Port::kLate : Port::kLateRight;
-    if (!out.wanted(port)) return Status();
-    return out.emit(port, batch.with_selection(std::make_shared<const columnar::Selection>(late_)));
-  }
-
   Status restore_side(size_t side, std::string_view bytes) {
-    Reader& reader = readers_[side];
+    JoinSideReader& reader = readers_[side];
     StoredRowsReader stored(bytes, options_.sides[side].schema);
     while (!stored.done()) {
       STRAND_TRY(Batch batch, stored.next([](ByteReader&) { return Status(); }));
@@ -268,7 +231,8 @@ class WindowJoin : public Operator {
 
   // Scratch memory.
   columnar::BatchBuilder candidates_;
-  std::array<Reader, 2> readers_;
+  JoinedColumns joined_;
+  std::array<JoinSideReader, 2> readers_;
   std::pair<std::weak_ptr<const Batch>, std::weak_ptr<const Batch>> last_held_;
   std::vector<uint32_t> partners_;
   std::vector<uint32_t> late_;
