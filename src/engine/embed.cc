@@ -13,14 +13,19 @@ namespace strandline {
 
 namespace {
 
-strand::Status hand_to(const TakeBatch& take, const strand::flow::Batch& rows) {
+strand::Status thrown_by(const std::string& name, const std::string& what) {
+  return strand::Status(strand::ErrorCode::kInternal,
+                        "the function of the program that takes '" + name + "' has thrown" + what)
+      .hint("catch it in that function; rows since the last checkpoint come again when the job goes on");
+}
+
+strand::Status hand_to(const std::string& name, const TakeBatch& take, const strand::flow::Batch& rows) {
   try {
     take(strand::api::batch_of(rows));
   } catch (const std::exception& thrown) {
-    return strand::Status(strand::ErrorCode::kInternal,
-                          std::string("the function that takes rows has thrown: ") + thrown.what());
-  } catch (...) {
-    return strand::Status(strand::ErrorCode::kInternal, "the function that takes rows has thrown");
+    return thrown_by(name, std::string(": ") + thrown.what());
+  } catch (...) {  // what is no std::exception says nothing about itself
+    return thrown_by(name, "");
   }
   return strand::Status();
 }
@@ -31,7 +36,9 @@ void add_take_connector(strand::connect::Registry& registry, const std::map<std:
       [takers](
           const strand::connect::TableContext& table) -> strand::Result<std::unique_ptr<strand::flow::Sink>> {
     return strand::engine::make_hand_over_sink(
-        [take = takers.at(table.table)](const strand::flow::Batch& rows) { return hand_to(take, rows); });
+        [name = table.table, take = takers.at(table.table)](const strand::flow::Batch& rows) {
+          return hand_to(name, take, rows);
+        });
   };
   registry.add(strand::api::kTakeConnector, std::move(connector));
 }

@@ -61,9 +61,18 @@ TEST_F(Take, RowsComeAsArrowColumns) {
   EXPECT_EQ(twice, 2 * sum);
 }
 
-TEST_F(Take, AFunctionThatThrowsFailsTheJob) {
+TEST_F(Take, AFunctionThatThrowsFailsTheJobAndIsNamed) {
   Job job("thrown");
   numbers(job).take("all", [](const Batch&) { throw std::runtime_error("full"); });
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(run_job(job), 3);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr("the function of the program that takes 'all' has thrown: full"));
+}
+
+TEST_F(Take, AFunctionMayThrowAnything) {
+  Job job("thrown");
+  numbers(job).take("all", [](const Batch&) { throw 7; });
   EXPECT_EQ(run_job(job), 3);
 }
 
