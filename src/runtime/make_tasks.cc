@@ -43,6 +43,7 @@ class TaskMaker {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) STRAND_OK(place(i));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) connect_inputs(i);
     make_times();
+    STRAND_OK(open_chains());
     for (Stage& stage : stages_) STRAND_OK(make_stage(stage));
     return std::move(tasks_);
   }
@@ -282,6 +283,23 @@ class TaskMaker {
     }
   }
 
+  /// State is put back by all subtasks at once: that is most of the time of a restart.
+  Status open_chains() {
+    std::vector<Chain*> chains;
+    for (Stage& stage : stages_) {
+      if (is_sink(stage.nodes[0])) continue;
+      for (const auto& chain : stage.chains) chains.push_back(chain.get());
+    }
+    std::vector<Status> answers(chains.size(),
+                                Status(ErrorCode::kIo, "the process ended while state was put back"));
+    for (size_t i = 0; i < chains.size(); ++i) {
+      context_.env.executor->submit(i, [&, i] { answers[i] = chains[i]->open(restored_.sections); });
+    }
+    context_.env.executor->drain();
+    for (Status& answer : answers) STRAND_OK(std::move(answer));
+    return Status();
+  }
+
   std::string stage_name(const Stage& stage) const {
     const GraphNode& last = node(stage.nodes.front());
     return last.node->label.empty() ? last.id : last.node->label;
@@ -290,7 +308,6 @@ class TaskMaker {
   Status make_stage(Stage& stage) {
     if (is_sink(stage.nodes[0])) return make_sinks(stage);
     for (size_t s = 0; s < stage.chains.size(); ++s) {
-      STRAND_OK(stage.chains[s]->open(restored_.sections));
       auto task = std::make_shared<PipelineTask>(
           static_cast<int32_t>(tasks_.all.size()), stage_name(stage) + "[" + std::to_string(s) + "]",
           std::move(stage.sources[s]), std::move(stage.chains[s]), stage.inputs[s], stage.entries[s],

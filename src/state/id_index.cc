@@ -12,6 +12,21 @@ IdIndex::Segment IdIndex::new_segment(uint32_t depth, uint32_t prefix) {
   return {reinterpret_cast<uint64_t*>(page), 0, depth, prefix};
 }
 
+void IdIndex::reserve(size_t keys) {
+  STRAND_CHECK(used_ == 0);
+  uint32_t depth = 0;
+  while (depth < kDepthMax && keys >> depth > kSplitFrom) ++depth;
+  if (depth <= depth_) return;
+  for (const Segment& segment : segments_) pool_.give(reinterpret_cast<char*>(segment.slots));
+  segments_.clear();
+  directory_.clear();
+  depth_ = depth;
+  for (uint32_t i = 0; i < uint32_t{1} << depth; ++i) {
+    segments_.push_back(new_segment(depth, i << (32 - depth)));
+    directory_.push_back({segments_.back().slots, i});
+  }
+}
+
 uint32_t IdIndex::prepare_split(size_t at) {
   const uint32_t depth = segments_[at].depth + 1;
   STRAND_CHECK(depth <= kDepthMax);

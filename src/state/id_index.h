@@ -26,6 +26,9 @@ class IdIndex {
 
   IdIndex() { directory_.push_back({segments_.emplace_back(new_segment(0, 0)).slots, 0}); }
 
+  /// Makes room for this many keys at once, which saves moving them at every split. Only while it is empty.
+  void reserve(size_t keys);
+
   /// The address to fetch ahead.
   const void* home(uint32_t hash) const { return entry_of(hash).slots + bucket_of(hash); }
   /// Some reference with this hash that lies in its bucket, or kNone.

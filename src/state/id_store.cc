@@ -42,9 +42,25 @@ void IdStore::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8
   memory_.set(memory_bytes());
 }
 
+/// About how many of the ids are this subtask's.
+size_t IdStore::expected(const std::vector<Section>& sections) const {
+  size_t ids = 0;
+  for (const Section& section : sections) {
+    const KeyGroupRange theirs = section.ref.groups;
+    const KeyGroupRange shared{std::max(groups_.first, theirs.first), std::min(groups_.last, theirs.last)};
+    if (shared.last < shared.first) continue;
+    const size_t all = section.ref.length / IdEntry::kUuidBytes;
+    ids += all * static_cast<size_t>(shared.last - shared.first + 1) /
+           static_cast<size_t>(theirs.last - theirs.first + 1);
+  }
+  return ids;
+}
+
 Status IdStore::restore(const std::vector<Section>& sections, EventTime lowest) {
+  if (table_.size() == 0) table_.reserve(expected(sections));
   Restorer restorer(table_);
   for (const Section& section : sections) {
+    if (section.ref.groups.last < groups_.first || section.ref.groups.first > groups_.last) continue;
     STRAND_OK(check_version(section.ref, kIdSectionVersion));
     const auto known = std::ranges::find_if(durable_, [&](const Durable& d) {
       return d.ref.file == section.ref.file && d.ref.offset == section.ref.offset;

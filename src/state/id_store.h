@@ -64,6 +64,7 @@ class IdStore {
     std::vector<Durable> merged = {};
   };
 
+  size_t expected(const std::vector<Section>& sections) const;
   void add_increment(SnapshotBuilder& out, Attempted& attempted);
   std::vector<Durable> to_merge() const;
   void add_merge(SnapshotBuilder& out, EventTime lowest, Attempted& attempted);

@@ -6,7 +6,7 @@
 namespace strand::state {
 
 namespace {
-constexpr size_t kPrefetch = 64;            // rows whose memory is fetched together
+constexpr size_t kPrefetch = 64;         // rows whose memory is fetched together
 constexpr size_t kAppendedAgainMax = 4;  // pages at once
 constexpr size_t kRowsPerCleaned = 512;  // rows after which a segment is cleaned, while that goes on
 constexpr size_t kDroppedMin = 64;       // ids of dropped pages that may wait

@@ -40,6 +40,8 @@ class IdTable {
  public:
   /// For each row in order: fresh[i] = 1 if the key was not there, and then it is.
   void insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh);
+  /// Room for the keys of a snapshot; only while the table is empty.
+  void reserve(size_t keys) { index_.reserve(keys); }
   /// Puts back keys of a snapshot; a few dozen a call, so that their memory is fetched together. A key that
   /// comes twice has the later expiry.
   void restore(std::span<const IdKey> keys, std::span<const uint64_t> metas);

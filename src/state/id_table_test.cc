@@ -131,6 +131,18 @@ TEST(IdTable, RememberstAHundredThousandKeysOfEachKindThroughItsGrowth) {
   EXPECT_EQ(ids.table.size(), 300'000);
 }
 
+TEST(IdTable, RoomMadeAheadChangesNoAnswerAndIsEnough) {
+  for (const size_t keys : {0, 1, 2'000, 3'000, 200'000}) {
+    Ids ids;
+    ids.table.reserve(keys);
+    const int64_t room = ids.table.memory_bytes() - ids.table.log().bytes();
+    for (uint64_t i = 0; i < keys; ++i) ASSERT_TRUE(ids.fresh(uuid(i)));
+    for (uint64_t i = 0; i < keys; ++i) ASSERT_FALSE(ids.fresh(uuid(i)));
+    EXPECT_EQ(ids.table.memory_bytes() - ids.table.log().bytes(), room) << keys;
+    for (uint64_t i = keys; i < 2 * keys; ++i) ASSERT_TRUE(ids.fresh(uuid(i))) << "beyond the room";
+  }
+}
+
 // Ids live for 10 s and 10,000 come each second: memory stays that of some 100,000 ids, for ever.
 TEST(IdTable, MemoryFollowsTheLiveKeys) {
   Ids ids;
@@ -178,6 +190,7 @@ RC_GTEST_PROP(IdTable, EqualsAMapFromKeyToExpiry, ()) {
   Ids ids;
   std::map<std::string, int64_t> model;
   Random random(*rc::gen::arbitrary<uint64_t>());
+  ids.table.reserve(random.below(20'000));
   const uint64_t space = 1 + random.below(5000);
   int64_t judge = -1000;
   for (int step = 0; step < 3000; ++step) {
