@@ -12,6 +12,10 @@ Gate::Gate(std::string reader, std::vector<flow::Channel*> channels, std::vector
       keys_(std::move(hash_keys)),
       max_parallelism_(max_parallelism) {
   STRAND_CHECK(channels_.size() == 1 || !keys_.empty());
+  const auto parallelism = static_cast<int32_t>(channels_.size());
+  for (int32_t group = 0; group < max_parallelism_; ++group) {
+    owners_.push_back(static_cast<uint32_t>(owner_of(group, parallelism, max_parallelism_)));
+  }
 }
 
 void Gate::push_rows(const Batch& batch, bool held) {
@@ -26,11 +30,9 @@ void Gate::push_rows(const Batch& batch, bool held) {
     target = std::make_shared<Selection>();
     target->reserve(static_cast<size_t>(batch.rows()) / channels_.size() * 5 / 4 + 8);
   }
-  const auto parallelism = static_cast<int32_t>(channels_.size());
   batch.for_each_row([&](int64_t row) {
     const int32_t group = columnar::key_group(hashes_[static_cast<size_t>(row)], max_parallelism_);
-    targets[static_cast<size_t>(owner_of(group, parallelism, max_parallelism_))]->push_back(
-        static_cast<uint32_t>(row));
+    targets[owners_[static_cast<size_t>(group)]]->push_back(static_cast<uint32_t>(row));
   });
   for (size_t i = 0; i < channels_.size(); ++i) {
     if (targets[i]->empty()) continue;

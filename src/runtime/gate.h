@@ -34,6 +34,7 @@ class Gate {
   std::vector<size_t> keys_;
   int32_t max_parallelism_;
   bool forwards_idle_ = true;
+  std::vector<uint32_t> owners_;  // by key group: the channel
   std::vector<uint64_t> hashes_;
 };
 
