@@ -1,8 +1,10 @@
 #include "columnar/print.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "base/floor_div.h"
 #include "columnar/batch.h"
@@ -66,12 +68,34 @@ void layout_java(std::string_view digits, int exponent, std::string& out) {
   out.append(n > whole ? digits.substr(static_cast<size_t>(whole)) : "0");
 }
 
+/// Java before 19 writes a large whole number below 2^63 with all digits but those that its bits cannot tell
+/// apart, which may be more than the fewest that name it: 3e10F is 3.0000001E10. False for other numbers.
+/// Source: JDK 17, jdk.internal.math.FloatingDecimal.
+template <class T>
+bool print_large_whole(T value, std::string& out) {
+  constexpr int kBits = std::numeric_limits<T>::digits;
+  const int exponent = std::ilogb(value);
+  if (exponent < kBits || exponent > 62 || value != std::floor(value)) return false;
+  auto whole = static_cast<int64_t>(value);
+  int zeros = 0;
+  int64_t unit = 1;
+  const int untold = std::max(0, exponent - kBits - 1);
+  for (int64_t power = int64_t{1} << untold; power >= 10; power /= 10, ++zeros) unit *= 10;
+  whole = whole / unit + (whole % unit >= unit / 2 && unit > 1 ? 1 : 0);
+  std::string digits = std::to_string(whole);
+  const int last = static_cast<int>(digits.size()) - 1 + zeros;
+  while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
+  layout_java(digits, last, out);
+  return true;
+}
+
 template <class T>
 void print_floating(T value, std::string& out) {
   if (std::isnan(value)) return void(out.append("NaN"));
   if (std::signbit(value)) out.push_back('-');
   if (std::isinf(value)) return void(out.append("Infinity"));
   if (value == 0) return void(out.append("0.0"));
+  if (print_large_whole(std::fabs(value), out)) return;
   char text[40];
   const auto end =
       std::to_chars(text, text + sizeof text, std::fabs(value), std::chars_format::scientific).ptr;

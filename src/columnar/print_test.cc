@@ -31,7 +31,11 @@ TEST(Print, DoublesAsJavaDoes) {
   EXPECT_EQ(text(-123456.789), "-123456.789");
   EXPECT_EQ(text(std::nan("")), "NaN");
   EXPECT_EQ(text(-std::numeric_limits<double>::infinity()), "-Infinity");
-  EXPECT_EQ(printed(print_float, 3.0e10F), "3.0E10");
+  EXPECT_EQ(printed(print_float, 3.0e10F), "3.0000001E10");
+  EXPECT_EQ(printed(print_float, 123'456'789.0F), "1.23456792E8");
+  EXPECT_EQ(printed(print_float, 1e19F), "1.0E19");
+  EXPECT_EQ(text(1e18), "1.0E18");
+  EXPECT_EQ(text(9'007'199'254'740'994.0), "9.007199254740994E15");
   EXPECT_EQ(printed(print_float, 0.1F), "0.1");
 }
 

@@ -103,6 +103,7 @@ TEST(Rounding, AsRecordedFromFlink) {
   EXPECT_EQ(value_of(fn("CEILING", {real(1.2)})), "2.0");
   EXPECT_EQ(value_of(fn("FLOOR", {dec("-1.2", 2, 1)})), "-2");
   EXPECT_EQ(typed(fn("FLOOR", {number(5)})), "INT NOT NULL 5");
+  EXPECT_THAT(value_of(fn("ROUND", {real(std::nan(""))})), HasSubstr("has no decimal digits"));
 }
 
 TEST(Math, Functions) {
@@ -114,6 +115,9 @@ TEST(Math, Functions) {
   EXPECT_EQ(typed(fn("SIGN", {dec("-1.5", 2, 1)})), "DECIMAL(2, 1) NOT NULL -1.0");
   EXPECT_EQ(value_of(fn("GREATEST", {number(1), number(3), number(2)})), "3");
   EXPECT_EQ(value_of(fn("LEAST", {text("b"), text("a")})), "a");
+  EXPECT_EQ(value_of(fn("LEAST", {dec("1.5", 2, 1), real(1.25)})), "1.25");
+  EXPECT_THAT(value_of(fn("LEAST", {dec("1.5", 2, 1), real(std::nan(""))})),
+              HasSubstr("compared with a DECIMAL"));
   EXPECT_EQ(typed(fn("GREATEST", {number(1), null_of(kInt)})), "INT null");
   const auto batch = batch_of({column_of(kBig, {"5", "1", "null"}), column_of(kBig, {"3", "9", "1"})});
   EXPECT_THAT(values_of(fn("LEAST", {fn("GREATEST", {column(0, kBig), column(1, kBig)}), bigint(7)}), batch),

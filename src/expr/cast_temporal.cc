@@ -51,7 +51,7 @@ NodePtr from_timestamp(const CastCall& cast, Nodes args, const Environment& envi
       [per_milli, ltz, date, unit, zone = environment.zone](int32_t& out, int64_t value) {
         int64_t millis = floor_div(value, per_milli);
         if (ltz) millis = zone.local_of(millis);
-        out = static_cast<int32_t>(date ? floor_div(millis, kMillisPerDay)
+        out = static_cast<int32_t>(date ? millis / kMillisPerDay
                                         : floor_mod(millis, kMillisPerDay) / unit * unit);
         return true;
       });

@@ -4,6 +4,7 @@
 
 #include "columnar/print.h"
 #include "expr/bits.h"
+#include "expr/decimal.h"
 #include "expr/registry.h"
 
 namespace strand::expr {
@@ -56,6 +57,30 @@ Result<Environment> environment_of(const CompileOptions& options) {
   return Environment{std::move(zone)};
 }
 
+std::optional<Value> constant_of(const Expr& e, const Environment& environment) {
+  Result<NodePtr> node = build_node(e, environment);
+  if (!node.ok()) return std::nullopt;
+  Result<Value> value = constant_value(**node);
+  if (!value.ok() || value->column->is_null(0)) return std::nullopt;
+  return *std::move(value);
+}
+
+/// Flink's planner compares constants in decimal: a BIGINT that no DOUBLE has is equal to none, though it is
+/// once it was widened.
+bool differ_in_decimal(const Expr& widened, const Expr& real, const Environment& environment) {
+  if (widened.kind != Expr::Kind::kCall || widened.function != "CAST") return false;
+  const ExprPtr& exact = widened.args[0];
+  const bool whole = columnar::is_integer(exact->type->kind);
+  if ((!whole && exact->type->kind != TypeKind::kDecimal) || real.type->kind != TypeKind::kDouble)
+    return false;
+  const int scale = whole ? 0 : exact->type->scale;
+  const auto a = constant_of(*coerce(exact, columnar::decimal_type(38, scale)), environment);
+  const auto b = constant_of(real, environment);
+  if (!a || !b) return false;
+  const std::optional<Int128> decimal = decimal_of(b->column->values<double>()[0], {38, scale});
+  return decimal && *decimal != a->column->values<Int128>()[0];
+}
+
 /// Folds bottom-up. What fails stays as it is: the row that needs it reports the error, if there is one.
 ExprPtr fold_in(const ExprPtr& e, const Environment& environment) {
   if (e->kind != Expr::Kind::kCall) return e;
@@ -67,6 +92,11 @@ ExprPtr fold_in(const ExprPtr& e, const Environment& environment) {
   }
   const ExprPtr folded = changed ? call(e->function, args, e->type) : e;
   if (!is_constant(*e) || is_nested(e->type->kind) || e->type->kind == TypeKind::kNull) return folded;
+  if ((e->function == "=" || e->function == "<>") &&
+      (differ_in_decimal(*e->args[0], *e->args[1], environment) ||
+       differ_in_decimal(*e->args[1], *e->args[0], environment))) {
+    return literal(e->function == "<>", e->type);
+  }
   Result<NodePtr> node = build_node(*folded, environment);
   if (!node.ok()) return folded;
   const Result<Value> value = constant_value(**node);

@@ -1,4 +1,5 @@
 // ABS, SIGN, powers, logarithms, angles, GREATEST and LEAST.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -149,10 +150,28 @@ Result<NodePtr> build_extreme(const Expr& e, Nodes args, const Environment&) {
   });
 }
 
+/// The value itself, which must be a number.
+Result<NodePtr> build_finite(const Expr& e, Nodes args, const Environment&) {
+  return make_failing_call<double, double>(e.type, std::move(args), "LEAST or GREATEST", ErrorCode::kBadValue,
+                                           "cannot be compared with a DECIMAL",
+                                           [](double& out, double value) {
+                                             out = value;
+                                             return std::isfinite(value) ? Row::kValue : Row::kFailed;
+                                           });
+}
+
 Result<ExprPtr> resolve_extreme(const Function& function, Args args) {
   std::vector<TypePtr> types;
   for (const ExprPtr& arg : args) types.push_back(arg->type);
   const TypePtr type = common_type(types);
+  const bool decimals =
+      std::ranges::any_of(types, [](const TypePtr& t) { return t->kind == TypeKind::kDecimal; });
+  for (ExprPtr& arg : args) {
+    if (decimals && is_approximate(arg->type->kind)) {
+      const TypePtr real = columnar::make_type(TypeKind::kDouble, arg->type->nullable);
+      arg = call("FINITE", {coerce(arg, real)}, real);
+    }
+  }
   if (type == nullptr || is_nested(type->kind) || type->kind == TypeKind::kBoolean) {
     return does_not_take(function.name, args);
   }
@@ -168,6 +187,7 @@ constexpr Function kFunctions[] = {
     {.name = "SIGN", .params = "n", .type = same_type, .build = build_sign},
     {.name = "GREATEST", .params = "a[a*", .build = build_extreme<true>, .resolve = resolve_extreme},
     {.name = "LEAST", .params = "a[a*", .build = build_extreme<false>, .resolve = resolve_extreme},
+    {.name = "FINITE", .params = "d", .type = same_type, .build = build_finite},
     {.name = "POWER", .params = "dd", .type = kReal, .build = build_real2<std::pow>},
     {.name = "SQRT", .params = "d", .type = kReal, .build = build_real<std::sqrt>},
     {.name = "EXP", .params = "d", .type = kReal, .build = build_real<std::exp>},

@@ -57,13 +57,19 @@ Result<NodePtr> build_round(const Expr& e, Nodes args, const Environment&) {
         });
   }
   return with_storage(e.type->kind, [&]<class T>(Storage<T>) -> Result<NodePtr> {
-    return make_row_call<T, T, int32_t>(e.type, std::move(args), [](T& to, T value, int32_t digits) {
-      if constexpr (std::is_floating_point_v<T>)
-        to = static_cast<T>(round_double(value, digits, rounding));
-      else
+    if constexpr (std::is_floating_point_v<T>) {
+      const char* name = rounding == Rounding::kHalfUp ? "ROUND" : "TRUNCATE";
+      return make_failing_call<T, T, int32_t>(e.type, std::move(args), name, ErrorCode::kBadValue,
+                                              "has no decimal digits", [](T& to, T value, int32_t digits) {
+                                                to = static_cast<T>(round_double(value, digits, rounding));
+                                                return std::isfinite(value) ? Row::kValue : Row::kFailed;
+                                              });
+    } else {
+      return make_row_call<T, T, int32_t>(e.type, std::move(args), [](T& to, T value, int32_t digits) {
         to = round_integer(value, digits, rounding);
-      return true;
-    });
+        return true;
+      });
+    }
   });
 }
 

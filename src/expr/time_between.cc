@@ -7,6 +7,16 @@ namespace strand::expr {
 
 namespace {
 
+/// The milliseconds from b to a.
+Result<NodePtr> build_between(const Expr& e, Nodes args, const Environment& environment) {
+  return make_row_call<int64_t, int64_t, int64_t>(
+      e.type, std::move(args),
+      [moments = Moments(*args[0]->type(), environment.zone)](int64_t& out, int64_t to, int64_t from) {
+        out = moments.utc_millis(to) - moments.utc_millis(from);
+        return true;
+      });
+}
+
 /// TIME_BETWEEN('DAY', a, b): the interval from b to a; months for units of months.
 Result<ExprPtr> resolve_between(const Function&, Args args) {
   const std::string* name = literal_text(*args[0]);
@@ -18,9 +28,13 @@ Result<ExprPtr> resolve_between(const Function&, Args args) {
   };
   STRAND_TRY(ExprPtr distance,
              resolve_call("TIMESTAMPDIFF", {text(months ? "MONTH" : "MILLISECOND"), args[2], args[1]}));
-  const TypePtr interval =
-      columnar::make_type(months ? TypeKind::kIntervalMonths : TypeKind::kIntervalMillis, false);
-  return resolve_call("*", {literal(int64_t{1}, interval), std::move(distance)});
+  const bool nullable = distance->type->nullable;
+  if (!months) {
+    return call("TIME_BETWEEN", {distance->args[2], distance->args[1]},
+                columnar::make_type(TypeKind::kIntervalMillis, nullable));
+  }
+  const TypePtr month = columnar::make_type(TypeKind::kIntervalMonths, false);
+  return resolve_call("*", {literal(int64_t{1}, month), std::move(distance)});
 }
 
 /// OVERLAPS(from, to, from, to): a second one may be an interval. Periods that only touch do overlap.
@@ -43,7 +57,7 @@ Result<ExprPtr> resolve_overlaps(const Function&, Args args) {
 }
 
 constexpr Function kFunctions[] = {
-    {.name = "TIME_BETWEEN", .params = "tmm", .resolve = resolve_between},
+    {.name = "TIME_BETWEEN", .params = "tmm", .build = build_between, .resolve = resolve_between},
     {.name = "OVERLAPS", .params = "aaaa", .resolve = resolve_overlaps},
 };
 

@@ -32,8 +32,9 @@ ExprPtr unit_literal(std::string_view name) {
 // --- EXTRACT
 // ------------------------------------------------------------------------------------------------------
 
+/// Before 1970 Flink counts days, milliseconds and what is finer toward 1970, as its CAST to DATE does.
 int64_t extract(TimeUnit unit, int64_t local, int64_t nanos, int64_t utc) {
-  const int64_t days = floor_div(local, kMillisPerDay);
+  const int64_t days = local / kMillisPerDay;
   const int64_t of_day = floor_mod(local, kMillisPerDay);
   switch (unit) {
     case TimeUnit::kMillennium:
@@ -67,13 +68,13 @@ int64_t extract(TimeUnit unit, int64_t local, int64_t nanos, int64_t utc) {
     case TimeUnit::kSecond:
       return of_day / kMillisPerSecond % 60;
     case TimeUnit::kMillisecond:
-      return of_day % kMillisPerSecond;
+      return local % kMillisPerSecond;
     case TimeUnit::kMicrosecond:
-      return of_day % kMillisPerSecond * 1'000 + nanos / 1'000;
+      return local % kMillisPerSecond * 1'000 + nanos / 1'000;
     case TimeUnit::kNanosecond:
-      return of_day % kMillisPerSecond * 1'000'000 + nanos;
+      return local % kMillisPerSecond * 1'000'000 + nanos;
     case TimeUnit::kEpoch:
-      return floor_div(utc, kMillisPerSecond);
+      return utc / kMillisPerSecond;
   }
   return 0;
 }
@@ -275,10 +276,11 @@ Result<NodePtr> build_diff(const Expr& e, Nodes args, const Environment& environ
           out = static_cast<int32_t>(months_between(moments.local_millis(to), moments.local_millis(from)) /
                                      months);
         } else {
-          const int64_t millis = moments.utc_millis(to) - moments.utc_millis(from);
-          const int64_t micros = (moments.nanos(to) - moments.nanos(from)) / 1'000;
-          out = static_cast<int32_t>(unit == TimeUnit::kMicrosecond ? millis * 1'000 + micros
-                                                                    : millis / unit_millis(unit));
+          // Flink counts whole seconds, also in the units below them.
+          const int64_t seconds =
+              (moments.utc_millis(to) - moments.utc_millis(from)) / kMillisPerSecond * kMillisPerSecond;
+          out = static_cast<int32_t>(unit == TimeUnit::kMicrosecond ? seconds * 1'000
+                                                                    : seconds / unit_millis(unit));
         }
         return true;
       });

@@ -58,9 +58,17 @@ TEST(Extract, Fields) {
   EXPECT_EQ(extract("DAY", millis(273'906'000)), "3");
   EXPECT_EQ(extract("MINUTE", of(type(TypeKind::kTime), "07:08:09")), "8");
   EXPECT_EQ(extract("HOUR", ts("1969-12-31 23:59:59.999")), "23");
-  EXPECT_EQ(extract("EPOCH", ts("1969-12-31 23:59:59.999")), "-1");
   EXPECT_EQ(value_of(fn("DAYOFWEEK", {date("2024-05-06")})), "2");
   EXPECT_FALSE(resolve_call("EXTRACT", {text("FORTNIGHT"), at}).ok());
+}
+
+TEST(Extract, BeforeTheEpochDaysAndWhatIsBelowASecondCountTowardIt) {
+  const ExprPtr at = ts("1969-12-31 23:59:59.999");
+  EXPECT_EQ(extract("HOUR", at), "23");
+  EXPECT_EQ(extract("MILLISECOND", at), "-1");
+  EXPECT_EQ(extract("EPOCH", at), "0");
+  EXPECT_EQ(extract("YEAR", at), "1970");
+  EXPECT_EQ(extract("YEAR", date("1969-12-31")), "1969");
 }
 
 TEST(FloorAndCeil, ToUnits) {
@@ -110,6 +118,10 @@ TEST(TimestampAddAndDiff, AsRecordedFromFlink) {
   EXPECT_EQ(diff("YEAR", date("2020-02-29"), date("2021-02-28")), "1");
   EXPECT_EQ(diff("QUARTER", date("2024-01-01"), date("2024-07-01")), "2");
   EXPECT_EQ(diff("SECOND", date("2024-01-01"), ts("2024-01-02 00:00:00")), "86400");
+  EXPECT_EQ(diff("MILLISECOND", ts("2024-01-01 00:00:00"), ts("2024-01-01 00:00:01.999")), "1000");
+  const ExprPtr days =
+      fn("TIME_BETWEEN", {text("DAY"), ts("2024-03-01 00:00:00.5"), ts("2024-01-01 00:00:00")});
+  EXPECT_EQ(value_of(days), "+60 00:00:00.500");
 }
 
 TEST(DateFormat, JavaLetters) {
