@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "conformance/corpus.h"
@@ -22,10 +23,13 @@ constexpr const char* kUsage =
     "  --where    only cases with these values: family=window,assigner=tumbling,trigger=default;\n"
     "             of SQL: topic=window_tvf,case=hop\n"
     "  --batch N  operators: hands over up to N elements at once, where one takes batches\n"
+    "  --parallelism N  sql: of cases that do not say their own\n"
     "  --restore-each-step\n"
     "             operators: compares a run that is stopped and restored after each step with one that is "
     "not,\n"
     "             both keeping the floor; cases of parts without state are unsupported\n"
+    "             sql: stops or crashes the job before each row and goes on from its savepoint or "
+    "checkpoint\n"
     "  --strict   unsupported cases count as failed\n"
     "  --verbose, -v  says what differs, and why a case is not supported\n";
 
@@ -34,6 +38,7 @@ struct Options {
   std::string folder;
   std::string where;
   ReplayOptions replay;
+  std::optional<int> parallelism;
   bool strict = false;
   bool verbose = false;
 };
@@ -77,7 +82,8 @@ void print(const std::string& name, const Tally& tally) {
 
 Result<Tally> run(const Options& options) {
   if (options.sql) {
-    STRAND_TRY(const sql::Counts counts, sql::run({options.folder, options.where, options.verbose}));
+    STRAND_TRY(const sql::Counts counts, sql::run({options.folder, options.where, options.verbose,
+                                                   options.parallelism, options.replay.restore_each_step}));
     return Tally{counts.passed, counts.failed, counts.unsupported};
   }
   STRAND_TRY(const Where where, Where::parse(options.where));
@@ -114,6 +120,10 @@ Result<Options> parse(int count, char** arguments) {
       options.replay.batch_rows = std::strtoull(arguments[++i], nullptr, 10);
       if (options.replay.batch_rows == 0)
         return Status(ErrorCode::kBadUsage, "--batch: expected a number above 0");
+    } else if (argument == "--parallelism" && i + 1 < count) {
+      options.parallelism = std::atoi(arguments[++i]);
+      if (*options.parallelism < 1)
+        return Status(ErrorCode::kBadUsage, "--parallelism: expected a number above 0");
     } else if (argument == "--where" && i + 1 < count) {
       options.where = arguments[++i];
     } else if (i == 1 && (argument == "operators" || argument == "sql")) {

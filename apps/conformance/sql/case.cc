@@ -89,10 +89,23 @@ Result<std::vector<Case>> read_cases(const std::string& folder) {
   return cases;
 }
 
+namespace {
+std::optional<InputLine::Event> event_of(const std::string& line) {
+  if (line == "barrier") return InputLine::Event::kBarrier;
+  if (line == "crash") return InputLine::Event::kCrash;
+  if (line == "stop") return InputLine::Event::kStop;
+  return std::nullopt;
+}
+}  // namespace
+
 Result<std::vector<InputLine>> input_of(const Case& test_case, const std::string& folder) {
   std::vector<InputLine> input;
   for (const std::string& line : lines_of(test_case.text("input"))) {
     if (line.empty() || line[0] == '#') continue;
+    if (const auto event = event_of(line)) {
+      input.push_back({"", "", *event});
+      continue;
+    }
     const size_t blank = line.find(' ');
     const std::string table = line.substr(0, blank);
     const std::string payload = blank == std::string::npos ? "" : line.substr(blank + 1);

@@ -30,10 +30,17 @@ struct Case {
   const Section* section(const std::string& name) const;
 };
 
-/// One line of the input section.
+/// One line of the input section: a row for a table, or what happens to the job there.
 struct InputLine {
+  enum class Event : uint8_t {
+    kRow,
+    kBarrier,  // `barrier`: a checkpoint is taken and completes
+    kCrash,    // `crash`: the process dies, and goes on from the last checkpoint
+    kStop,     // `stop`: stopped with a savepoint, and started from it
+  };
   std::string table;
   std::string payload;
+  Event event = Event::kRow;
 };
 
 /// The cases of DIR/<topic>/*.case and of DIR/<topic>.cases.zst, by topic and name.

@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, Verdict>> judge_evals(const Case& test_case, 
       const std::string text = test_case.text("setup") + (over_table ? "" : kOneRow) + "SELECT " +
                                eval.expression + " AS e FROM " + from + ";";
       const std::vector<InputLine> one = {{"one_row", "{}"}};
-      verdicts.emplace_back(eval.expression, judge_eval(eval, play(text, over_table ? *input : one, 1)));
+      verdicts.emplace_back(eval.expression, judge_eval(eval, play(text, over_table ? *input : one, {})));
     }
   }
   return verdicts;

@@ -167,11 +167,12 @@ bool mentions(const Status& error, const std::string& wanted) {
 
 }  // namespace
 
-std::string difference(const Case& test_case, const Section& expected, const Received& received) {
+std::string difference(const Case& test_case, const Section& expected, const Received& received,
+                       bool by_line) {
   const columnar::Schema& schema = *received.schema;
   const std::string order = test_case.option("order", "group");
-  const bool by_line = order != "free" && test_case.option("positions") != "no" &&
-                       test_case.option("compare") != "final" && test_case.section("input") != nullptr;
+  by_line = by_line && order != "free" && test_case.option("positions") != "no" &&
+            test_case.option("compare") != "final" && test_case.section("input") != nullptr;
   const std::vector<Group> want = recorded_groups(expected, schema, by_line);
   const std::vector<Group> found = received_groups(received, by_line);
   if (test_case.option("compare") == "final") {

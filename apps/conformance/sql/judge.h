@@ -9,8 +9,9 @@
 namespace strand::conformance::sql {
 
 /// Nothing if the rows that `received` holds are those of the section, under the case's rules of order; else
-/// what differs first.
-std::string difference(const Case& test_case, const Section& expected, const Received& received);
+/// what differs first. `by_line`: they must also have come after the same lines of the input.
+std::string difference(const Case& test_case, const Section& expected, const Received& received,
+                       bool by_line);
 /// The same for names and types of the columns.
 std::string columns_differ(const Section& expected, const columnar::Schema& schema);
 /// Nothing if the job was refused where, and with the words that, the case says.

@@ -39,20 +39,21 @@ Stage::Line line_of(const std::string& payload) {
 /// Steps one attempt through the input.
 class Player {
  public:
-  Player(const plan::Plan& plan, Played& played)
-      : plan_(plan), played_(played), world_(0, WallTime{kStart}) {}
+  Player(const plan::Plan& plan, const connect::Registry& registry, const PlayOptions& options,
+         Played& played)
+      : plan_(plan), registry_(registry), options_(options), played_(played), world_(0, WallTime{kStart}) {}
 
-  Status run(const connect::Registry& registry, const std::vector<InputLine>& input, int parallelism) {
-    STRAND_TRY(const runtime::JobOptions options, play_options(plan_, parallelism));
-    STRAND_TRY(attempt_,
-               runtime::JobAttempt::start(plan_, registry, options, {runtime::RestoreChoice::Kind::kNone, {}},
-                                          world_.env(), nullptr));
-    driver_ = std::make_unique<sim::VirtualDriver>(world_, *attempt_);
-    played_.started = true;
-    STRAND_OK(come_to_rest());
+  Status run(const std::vector<InputLine>& input) {
+    STRAND_TRY(job_, play_options(plan_, options_.parallelism));
+    STRAND_OK(start());
     std::vector<std::string> tables;
     int number = 0;
     for (const InputLine& line : input) {
+      if (line.event != InputLine::Event::kRow) {
+        STRAND_OK(happen(line.event));
+        continue;
+      }
+      if (options_.restore_each_step && number > 0) STRAND_OK(restore(number % 2 == 0));
       if (std::find(tables.begin(), tables.end(), line.table) == tables.end()) tables.push_back(line.table);
       played_.stage->set_played(++number);
       played_.stage->feed(line.table).lines.push_back(line_of(line.payload));
@@ -62,6 +63,52 @@ class Player {
   }
 
  private:
+  Status start() {
+    STRAND_TRY(attempt_, runtime::JobAttempt::start(plan_, registry_, job_, from_, world_.env(), nullptr));
+    driver_ = std::make_unique<sim::VirtualDriver>(world_, *attempt_);
+    played_.started = true;
+    return come_to_rest();
+  }
+
+  Status happen(InputLine::Event event) {
+    switch (event) {
+      case InputLine::Event::kRow:
+        return Status();
+      case InputLine::Event::kBarrier:
+        return checkpoint(/*stop=*/false);
+      case InputLine::Event::kCrash:
+        return crash();
+      case InputLine::Event::kStop:
+        return restore(/*stop=*/true);
+    }
+    return Status();
+  }
+
+  Status restore(bool stop) {
+    STRAND_OK(checkpoint(stop));
+    return crash();
+  }
+
+  Status checkpoint(bool stop) {
+    std::optional<Status> answered;
+    attempt_->ask_savepoint(stop, false, [&](Status status, const std::string& path) {
+      answered = std::move(status);
+      from_ = {runtime::RestoreChoice::Kind::kPath, path};
+    });
+    STRAND_OK(come_to_rest());
+    if (!answered) return Status(ErrorCode::kInternal, "a checkpoint does not complete");
+    STRAND_OK(*std::move(answered));
+    played_.stage->commit();
+    return Status();
+  }
+
+  Status crash() {
+    driver_.reset();
+    attempt_.reset();
+    played_.stage->take_back();
+    return start();
+  }
+
   Status come_to_rest() {
     world_.clock.advance(Duration{1});
     return driver_->settle();
@@ -86,8 +133,12 @@ class Player {
   }
 
   const plan::Plan& plan_;
+  const connect::Registry& registry_;
+  const PlayOptions& options_;
   Played& played_;
   sim::SimEnv world_;
+  runtime::JobOptions job_;
+  runtime::RestoreChoice from_{runtime::RestoreChoice::Kind::kNone, {}};
   std::unique_ptr<runtime::JobAttempt> attempt_;
   std::unique_ptr<sim::VirtualDriver> driver_;
 };
@@ -101,7 +152,7 @@ const Received* Played::result() const {
   return nullptr;
 }
 
-Played play(const std::string& text, const std::vector<InputLine>& input, int parallelism) {
+Played play(const std::string& text, const std::vector<InputLine>& input, const PlayOptions& options) {
   Played played;
   played.stage = std::make_shared<Stage>();
   connect::Registry registry;
@@ -130,8 +181,8 @@ Played play(const std::string& text, const std::vector<InputLine>& input, int pa
   }
   played.error = engine::check_plan(job->plan, registry, nowhere.env());
   if (!played.error.ok()) return played;
-  Player player(job->plan, played);
-  played.error = player.run(registry, input, parallelism);
+  Player player(job->plan, registry, options, played);
+  played.error = player.run(input);
   return played;
 }
 

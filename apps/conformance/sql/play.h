@@ -17,10 +17,18 @@ struct Played {
   const Received* result() const;
 };
 
+/// How a case is played.
+struct PlayOptions {
+  int parallelism = 1;
+  /// Before each row the job is stopped with a savepoint and started from it, or crashes behind a checkpoint,
+  /// in turn.
+  bool restore_each_step = false;
+};
+
 /// Compiles `text` and plays `input` to it, a line at a time: each line is handed out when everything that
 /// the one before it caused has come to rest; then the tables end, one by one, in the order of their first
-/// line. Watermarks follow each row, there are no checkpoints and no restarts, as when the cases were
-/// recorded.
-Played play(const std::string& text, const std::vector<InputLine>& input, int parallelism);
+/// line. Watermarks follow each row. There are no checkpoints and no restarts but those of the input and of
+/// the options; sinks hold what is committed, so a crash takes back what came after the last checkpoint.
+Played play(const std::string& text, const std::vector<InputLine>& input, const PlayOptions& options);
 
 }  // namespace strand::conformance::sql

@@ -1,6 +1,7 @@
 // conformance sql: plays recorded SQL cases.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -11,6 +12,8 @@ struct RunOptions {
   std::string folder;
   std::string where;  // topic=…,case=…
   bool verbose = false;
+  std::optional<int> parallelism;  // of cases that do not say their own
+  bool restore_each_step = false;
 };
 
 struct Counts {

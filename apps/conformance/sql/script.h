@@ -25,6 +25,7 @@ struct Received {
   columnar::SchemaPtr schema;
   std::vector<std::string> primary_key;
   std::vector<OutputRow> rows;
+  size_t committed = 0;  // rows that no crash takes back
 };
 
 /// The input and output of one run. One thread.
@@ -42,6 +43,12 @@ class Stage {
   std::map<std::string, Received>& received() { return received_; }
   void set_played(int played) { played_ = played; }
   int played() const { return played_; }
+  void commit() {
+    for (auto& [table, received] : received_) received.committed = received.rows.size();
+  }
+  void take_back() {
+    for (auto& [table, received] : received_) received.rows.resize(received.committed);
+  }
 
  private:
   std::map<std::string, Feed> feeds_;

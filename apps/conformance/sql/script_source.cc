@@ -39,6 +39,7 @@ class FeedReader final : public flow::SourceReader {
 
   Status assign(const ShardState& shard) override {
     shards_.push_back(shard);
+    if (!shard.position.empty()) next_ = std::stoull(shard.position);
     return Status();
   }
 
