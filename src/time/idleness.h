@@ -64,6 +64,7 @@ class IdleTimer {
     }
     const WallTime past{(start + timeout_).millis + 1};
     if (past <= next_tick) return next_tick;
+    if (interval == Duration{0}) return past;  // a tick behind each poll
     const int64_t ticks = ((past - next_tick).millis + interval.millis - 1) / interval.millis;
     return next_tick + Duration{ticks * interval.millis};
   }
