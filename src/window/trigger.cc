@@ -85,7 +85,9 @@ class ContinuousEventTrigger : public Trigger {
   R on_event_time(int64_t time, TriggerContext& c) const override {
     if (time == c.last_instant()) return R::kFire;
     if (c.get(TriggerSlot::kNextEventFire) != time) return R::kContinue;
-    arm(time, c);
+    // A window without end would be told for ever when event time ends, as it is in Flink.
+    const bool endless = c.watermark() == EventTime::max() && c.last_instant() == INT64_MAX;
+    if (!endless) arm(time, c);
     return R::kFire;
   }
   void clear(TriggerContext& c) const override {

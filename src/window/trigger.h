@@ -42,6 +42,7 @@ class TriggerContext {
 struct TriggerElement {
   std::optional<EventTime> time;
   double measure = 0;  // by which delta triggers compare
+  const void* element = nullptr;
 };
 
 /// Decides for one kind of window. Holds no state of its own: one trigger serves all keys and windows.

@@ -36,6 +36,9 @@ class KeyedOperator {
   Status load(std::string_view bytes) { return state_.load(bytes); }
 
   const state::KeyedState& keyed_state() const { return state_; }
+  state::KeyedState& keyed_state() { return state_; }
+  /// T5: the end of the newest thing that it has closed for good.
+  virtual EventTime last_closed() const { return EventTime::min(); }
   EventTime watermark() const { return watermark_; }
   WallTime now() const { return now_; }
 

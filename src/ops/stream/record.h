@@ -17,6 +17,8 @@ struct Record {
   int64_t value = 0;
   std::string payload;
   std::optional<EventTime> time;
+  /// The element itself, while the operator works on it: no part of the record.
+  const void* element = nullptr;
   double measure() const { return static_cast<double>(value); }
 };
 
@@ -26,6 +28,8 @@ class StreamOutput {
   virtual ~StreamOutput() = default;
   virtual void record(Record record) = 0;
   virtual void late(const Record& record) = 0;
+  /// An element that belongs to no window, or to none that is open, and is not late by Flink's rule.
+  virtual void skipped(const Record&) {}
   /// What comes between these two calls comes from a timer. For traces.
   virtual void timer_begins(state::TimeDomain, int64_t) {}
   virtual void timer_ends() {}

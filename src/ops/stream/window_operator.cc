@@ -131,8 +131,10 @@ Status StreamWindowOperator::on_element(int, const Record& record, StreamOutput&
   const int64_t time = record.time.value_or(EventTime::min()).millis;
   const bool late = assigner_.event_time() &&
                     window::wrapping_add(time, options_.allowed_lateness.millis) <= judge().millis;
-  if (!skipped || !late) return {};
-  if (options_.late_output) {
+  if (!skipped) return {};
+  if (!late) {
+    out.skipped(record);
+  } else if (options_.late_output) {
     out.late(record);
   } else {
     ++dropped_;
@@ -144,8 +146,9 @@ Status StreamWindowOperator::add_to_window(const Record& record, Window window, 
                                            StreamOutput& out) {
   options_.contents->add(record, space(state_window));
   Context context(*this, window);
-  STRAND_OK(
-      act(options_.trigger->on_element({record.time, record.measure()}, context), window, state_window, out));
+  const double measure = options_.measure_of ? options_.measure_of(record) : record.measure();
+  STRAND_OK(act(options_.trigger->on_element({record.time, measure, record.element}, context), window,
+                state_window, out));
   set_cleanup_timer(window);
   return {};
 }
@@ -198,6 +201,7 @@ Status StreamWindowOperator::merge(const MergingWindows::Merge& merge) {
 }
 
 Status StreamWindowOperator::close(Window window, Window state_window, StreamOutput& out) {
+  if (assigner_.event_time()) last_closed_ = std::max(last_closed_, EventTime{cleanup_time(window)});
   options_.contents->clear(space(state_window));
   Context context(*this, window);
   options_.trigger->clear(context);

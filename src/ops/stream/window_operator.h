@@ -23,6 +23,8 @@ struct StreamWindowOptions {
   bool late_output = false;
   /// The session gap of an element, where each has its own.
   std::function<int64_t(const Record&)> gap_of = {};
+  /// By what delta triggers compare; none: Record::measure.
+  std::function<double(const Record&)> measure_of = {};
   /// What had been closed before a restore (replay.md T1-T3).
   time::Floor floor = {};
   /// Forgets the floor, as Flink does: after a restore a late element is on time, and a window tells its
@@ -47,6 +49,7 @@ class StreamWindowOperator : public KeyedOperator {
   Status open() override;
   /// Late elements since the start, where there is no side output for them.
   int64_t dropped() const { return dropped_; }
+  EventTime last_closed() const override { return last_closed_; }
 
  private:
   class Context;
@@ -82,6 +85,7 @@ class StreamWindowOperator : public KeyedOperator {
   state::Table<std::vector<window::MergingWindows::Entry>>* merging_ = nullptr;
   std::vector<Window> assigned_;
   int64_t dropped_ = 0;
+  EventTime last_closed_ = EventTime::min();
 };
 
 }  // namespace strand::ops

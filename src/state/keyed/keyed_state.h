@@ -40,17 +40,17 @@ class KeyedState {
   void set_now(WallTime now) { now_ = now; }
   WallTime now() const { return now_; }
 
-  /// The table `name`, made at its first use. Errors: kStateMismatch if it exists or was saved with another
-  /// type.
+  /// The table `name`, made at its first use; `type` says what its values are, where V alone does not.
+  /// Errors: kStateMismatch if it exists or was saved with another type.
   template <class V>
-  Result<Table<V>*> table(const std::string& name) {
+  Result<Table<V>*> table(const std::string& name, const std::string& type = Codec<V>::name()) {
     const auto found = tables_.find(name);
     if (found != tables_.end()) {
       auto* table = dynamic_cast<Table<V>*>(found->second.get());
-      if (table == nullptr) return other_type(name, found->second->type(), Codec<V>::name());
+      if (table == nullptr || table->type() != type) return other_type(name, found->second->type(), type);
       return table;
     }
-    auto made = std::make_unique<Table<V>>();
+    auto made = std::make_unique<Table<V>>(type);
     Table<V>* table = made.get();
     STRAND_OK(adopt(name, std::move(made)));
     return table;

@@ -93,8 +93,10 @@ void drop_expired_when_saved(KeyedState& state, Table<Timed<T>>& table, const st
 template <class T>
 class ValueState : public KeyedHandle<Timed<T>> {
  public:
-  static Result<ValueState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {}) {
-    STRAND_TRY(auto* table, state.table<Timed<T>>(name));
+  /// `type` says what the values are, where T alone does not; of all states below.
+  static Result<ValueState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {},
+                                 const std::string& type = Codec<Timed<T>>::name()) {
+    STRAND_TRY(auto* table, state.table<Timed<T>>(name, type));
     drop_expired_when_saved(state, *table, ttl);
     return ValueState(state, *table, ttl);
   }
@@ -122,8 +124,9 @@ class ValueState : public KeyedHandle<Timed<T>> {
 template <class T>
 class ListState : public KeyedHandle<std::vector<Timed<T>>> {
  public:
-  static Result<ListState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {}) {
-    STRAND_TRY(auto* table, state.table<std::vector<Timed<T>>>(name));
+  static Result<ListState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {},
+                                const std::string& type = Codec<std::vector<Timed<T>>>::name()) {
+    STRAND_TRY(auto* table, state.table<std::vector<Timed<T>>>(name, type));
     if (ttl && ttl->drop_in_snapshot) {
       table->on_save([&state, life = ttl->life](std::vector<Timed<T>>& list) {
         std::erase_if(list, [&](const Timed<T>& timed) { return timed.touched + life <= state.now(); });
@@ -179,9 +182,10 @@ class ListState : public KeyedHandle<std::vector<Timed<T>>> {
 template <class K, class V>
 class MapState : public KeyedHandle<std::map<K, Timed<V>>> {
  public:
-  static Result<MapState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {}) {
+  static Result<MapState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {},
+                               const std::string& type = Codec<std::map<K, Timed<V>>>::name()) {
     using Stored = std::map<K, Timed<V>>;
-    STRAND_TRY(auto* table, state.table<Stored>(name));
+    STRAND_TRY(auto* table, state.table<Stored>(name, type));
     if (ttl && ttl->drop_in_snapshot) {
       table->on_save([&state, life = ttl->life](std::map<K, Timed<V>>& map) {
         std::erase_if(map, [&](const auto& entry) { return entry.second.touched + life <= state.now(); });

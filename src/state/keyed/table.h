@@ -31,6 +31,7 @@ class TableBase {
 template <class V>
 class Table : public TableBase {
  public:
+  explicit Table(std::string type = Codec<V>::name()) : type_(std::move(type)) {}
   V* find(const StateKeyView& key) {
     const auto found = values_.find(key);
     return found == values_.end() ? nullptr : &found->second;
@@ -51,7 +52,7 @@ class Table : public TableBase {
     for (const StateKey* key : ordered()) f(*key, values_.find(key->view())->second);
   }
 
-  std::string type() const override { return Codec<V>::name(); }
+  std::string type() const override { return type_; }
   int64_t entries() const override { return static_cast<int64_t>(values_.size()); }
   std::vector<RawEntry> save() const override {
     std::vector<RawEntry> saved;
@@ -72,6 +73,7 @@ class Table : public TableBase {
   }
 
  private:
+  std::string type_;
   std::vector<const StateKey*> ordered() const {
     std::vector<const StateKey*> keys;
     keys.reserve(values_.size());

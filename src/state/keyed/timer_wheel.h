@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace strand::state {
@@ -44,6 +45,8 @@ class TimerWheel {
     }
     return true;
   }
+  /// No number has an earlier time than this one; nothing if there are none.
+  std::optional<int64_t> earliest() const;
   /// Takes out the numbers for which gone(number) is true.
   template <class F>
   void remove_if(F&& gone) {
@@ -68,6 +71,13 @@ class TimerWheel {
   size_t next(int64_t until, Bucket& bucket);
   /// The first bucket of a level that may hold something, or kSlots.
   size_t first(size_t level) const;
+  /// The first bucket of all, and the place where it begins; nothing if all are empty.
+  struct First {
+    size_t level;
+    size_t slot;
+    uint64_t begin;
+  };
+  std::optional<First> first_bucket() const;
 
   std::array<std::array<Bucket, kSlots>, kLevels> buckets_;
   std::array<std::array<uint64_t, kSlots / 64>, kLevels> used_{};

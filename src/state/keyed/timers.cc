@@ -131,6 +131,15 @@ std::optional<Timer> Timers::pop_due(int64_t time) {
   }
 }
 
+std::optional<int64_t> Timers::earliest() const {
+  std::optional<int64_t> first = wheel_.earliest();
+  const auto take = [&](int64_t time) { first = std::min(first.value_or(time), time); };
+  if (!waiting_.empty()) take(waiting_earliest_);
+  if (!due_.empty()) take(due_.back().time);
+  if (!added_.empty()) take(added_.front().time);
+  return first;
+}
+
 /// Takes the first `n` of those that have fired out of the index.
 void Timers::forget(size_t n) {
   for (size_t i = 0; i < n; ++i) {

@@ -34,6 +34,8 @@ class Timers {
   /// Takes the earliest timer, if it is due at `time`. Timers that are set meanwhile take their place in the
   /// order.
   std::optional<Timer> pop_due(int64_t time);
+  /// No timer is due before this time; nothing if there are none. Asking `pop_due` then brings it nearer.
+  std::optional<int64_t> earliest() const;
   int64_t size() const { return live_ + fresh_waiting(); }
   /// Timers that memory is held for.
   size_t slots() const { return entries_.size(); }
