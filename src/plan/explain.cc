@@ -49,7 +49,7 @@ const char* port_name(Port port) {
     case Port::kLateRight:
       return "$late_right";
   }
-  return "";
+  return "$side";
 }
 
 std::string signed_text(Duration d) {
@@ -90,6 +90,8 @@ class NodeText {
     const columnar::Schema& schema = *input.node->schema(input.port);
     std::string text = input.node->id + port_name(input.port);
     if (input.single) return text + ", all rows to one subtask";
+    if (input.broadcast) return text + ", all rows to every subtask";
+    if (input.groups) return text + ", by key group";
     if (!input.hash_keys.empty()) text += ", by hash of " + names(schema, input.hash_keys);
     return text;
   }
@@ -133,7 +135,9 @@ class NodeText {
     }
     const WatermarkSpec& watermark = *scan.watermark;
     line("watermark",
-         expr::to_string(*watermark.expression, node_.output.get()) + ", highest of each shard" +
+         (watermark.expression ? expr::to_string(*watermark.expression, node_.output.get())
+                               : (*node_.output)[watermark.time_column].name) +
+             ", highest of each shard" +
              (watermark.trail ? ", " + format_duration(*watermark.trail) + " behind the newest" : "") +
              (watermark.idle_timeout ? "; idle after " + format_duration(*watermark.idle_timeout)
                                      : "; no idle timeout: a silent shard holds it"));
@@ -296,6 +300,9 @@ class NodeText {
              (join.ttl ? "until it was not written for " + format_duration(*join.ttl) + " of wall clock"
                        : "for ever: SET 'table.exec.state.ttl' bounds it"));
     line("changes", join.update_kinds ? "+I, -U, +U, -D" : "+I, -D");
+  }
+  void describe(const Function& function) {
+    for (const auto& [label, text] : function.facts) line(label, text);
   }
   void describe(const SinkWrite& sink) {
     line("table", sink.table.name + ": " + options_text(sink.table));

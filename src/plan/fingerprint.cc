@@ -140,6 +140,9 @@ json state_of(const Node& node) {
     return state;
   }
   if (const auto* join = std::get_if<RegularJoin>(&node.detail)) return join_state(node, join->on);
+  if (const auto* function = std::get_if<Function>(&node.detail)) {
+    return function->state.empty() ? json() : json(function->state);
+  }
   if (const auto* sink = std::get_if<SinkWrite>(&node.detail)) {
     return {{"table", sink->table.name}, {"writer", sink->writer}, {"columns", sink->columns}};
   }

@@ -40,6 +40,7 @@ const char* kind_name(const Detail& detail) {
     const char* operator()(const IntervalJoin&) const { return "interval-join"; }
     const char* operator()(const RegularJoin&) const { return "join"; }
     const char* operator()(const WindowJoin&) const { return "window-join"; }
+    const char* operator()(const Function& function) const { return function.kind.c_str(); }
     const char* operator()(const SinkWrite&) const { return "sink"; }
   };
   return std::visit(Namer{}, detail);
@@ -55,6 +56,7 @@ bool makes_changes(const Detail& detail) {
 bool waits_for_time(const Detail& detail) {
   if (const auto* dedup = std::get_if<Deduplicate>(&detail)) return dedup->time_column && !dedup->last;
   if (const auto* over = std::get_if<OverAggregate>(&detail)) return over->time_column.has_value();
+  if (const auto* function = std::get_if<Function>(&detail)) return function->waits_for_time;
   return std::holds_alternative<WindowAggregate>(detail) || std::holds_alternative<IntervalJoin>(detail) ||
          std::holds_alternative<WindowJoin>(detail);
 }
@@ -63,6 +65,7 @@ bool judges_lateness(const Detail& detail) {
   if (const auto* dedup = std::get_if<Deduplicate>(&detail); dedup != nullptr && dedup->retention)
     return true;
   if (const auto* group = std::get_if<GroupAggregate>(&detail)) return group->retention.has_value();
+  if (const auto* function = std::get_if<Function>(&detail)) return function->judges_lateness;
   return waits_for_time(detail);
 }
 

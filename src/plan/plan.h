@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,11 +13,16 @@
 
 #include "base/ids.h"
 #include "base/shard.h"
+#include "base/status.h"
 #include "columnar/sort_key.h"
 #include "columnar/type.h"
 #include "expr/aggregate.h"
 #include "expr/expr.h"
 #include "expr/window.h"
+
+namespace strand::flow {
+class Operator;
+}
 
 namespace strand::plan {
 
@@ -58,6 +64,10 @@ struct Input {
   std::vector<size_t> hash_keys = {};
   /// All rows go to subtask 0 (a global aggregate). Excludes hash_keys.
   bool single = false;
+  /// hash_keys is one INT column: the key group itself.
+  bool groups = false;
+  /// Every subtask gets all rows.
+  bool broadcast = false;
   /// Which input of its operator the edge leads to: 0 the left or only one, 1 the right one. Several edges
   /// may lead to one input; it then has the rows of all.
   size_t number = 0;
@@ -184,6 +194,8 @@ struct IntervalJoin {
   std::array<size_t, 2> time_columns{};
   Duration lower;
   Duration upper;
+  /// By the rules of the DataStream API: a late row joins nothing (kLate, kLateRight).
+  bool stream_rules = false;
 };
 
 /// Rows with equal keys in the same window, when it closes. kLate, kLateRight: rows of closed windows, the
@@ -213,8 +225,28 @@ struct SinkWrite {
   bool provisional = false;
 };
 
+/// What a plan is told about a job, for functions.
+struct FunctionOptions {
+  bool flink_restore = false;  // strand.compat.flink-restore
+};
+
+/// An operator of the C++ API, whose functions are code of the program: the plan carries them and never looks
+/// inside. Side outputs are the ports from side_port(0) on.
+struct Function {
+  std::string kind;                                        // `map`, `process`, `window`, ...
+  std::vector<std::pair<std::string, std::string>> facts;  // for EXPLAIN
+  std::map<std::string, std::string> state;                // what the state depends on, by name
+  bool keyed = false;
+  bool judges_lateness = false;
+  bool waits_for_time = false;
+  std::function<Result<std::unique_ptr<flow::Operator>>(const FunctionOptions&)> make;
+};
+inline constexpr size_t kSidePorts = 10;
+inline constexpr size_t kAllPorts = kPorts + kSidePorts;
+inline constexpr Port side_port(size_t i) { return static_cast<Port>(kPorts + i); }
+
 using Detail = std::variant<Scan, Filter, Project, Union, Deduplicate, OverAggregate, TopN, WindowAggregate,
-                            GroupAggregate, IntervalJoin, WindowJoin, RegularJoin, SinkWrite>;
+                            GroupAggregate, IntervalJoin, WindowJoin, RegularJoin, Function, SinkWrite>;
 
 /// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
 struct Node {

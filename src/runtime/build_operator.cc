@@ -112,8 +112,12 @@ Result<OperatorPtr> build_group(const plan::Node& node, const plan::GroupAggrega
 }
 
 Result<OperatorPtr> build_interval_join(const plan::Node& node, const plan::IntervalJoin& join,
-                                        const expr::CompileOptions& compile) {
+                                        const expr::CompileOptions& compile, bool flink_restore) {
   ops::IntervalJoinOptions options;
+  if (join.stream_rules) {
+    options.rules = ops::IntervalJoinOptions::Rules::kStream;
+    options.flink_restore = flink_restore;
+  }
   for (size_t side = 0; side < 2; ++side) {
     const plan::Input& input = node.inputs[side];
     options.sides[side] = {input.node->schema(input.port), join.on.keys[side], join.time_columns[side],
@@ -175,6 +179,7 @@ Result<OperatorPtr> no_operator(const plan::Node& node) {
 
 bool is_keyed(const GraphNode& node) {
   if (node.partial) return false;
+  if (const auto* function = std::get_if<plan::Function>(&node.node->detail)) return function->keyed;
   return std::holds_alternative<plan::Deduplicate>(node.node->detail) ||
          std::holds_alternative<plan::OverAggregate>(node.node->detail) ||
          std::holds_alternative<plan::TopN>(node.node->detail) ||
@@ -186,7 +191,7 @@ bool is_keyed(const GraphNode& node) {
 }
 
 Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::string& zone,
-                                   const Defences& defences) {
+                                   const Defences& defences, const plan::FunctionOptions& functions) {
   const plan::Node& node = *graph_node.node;
   const expr::CompileOptions compile{zone};
   return std::visit(
@@ -199,9 +204,12 @@ Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::strin
           [&](const plan::TopN& t) { return build_top_n(node, t); },
           [&](const plan::WindowAggregate& w) { return build_window(graph_node, w, zone, defences); },
           [&](const plan::GroupAggregate& g) { return build_group(node, g); },
-          [&](const plan::IntervalJoin& j) { return build_interval_join(node, j, compile); },
+          [&](const plan::IntervalJoin& j) {
+            return build_interval_join(node, j, compile, functions.flink_restore);
+          },
           [&](const plan::WindowJoin& j) { return build_window_join(node, j, compile); },
           [&](const plan::RegularJoin& j) { return build_regular_join(node, j, compile); },
+          [&](const plan::Function& f) { return f.make(functions); },
           [&](const plan::Scan&) { return no_operator(node); },
           [&](const plan::SinkWrite&) { return no_operator(node); },
       },

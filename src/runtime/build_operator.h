@@ -13,6 +13,7 @@ namespace strand::runtime {
 bool is_keyed(const GraphNode& node);
 
 Result<std::unique_ptr<flow::Operator>> build_operator(const GraphNode& node, const std::string& zone,
-                                                       const Defences& defences);
+                                                       const Defences& defences,
+                                                       const plan::FunctionOptions& functions);
 
 }  // namespace strand::runtime

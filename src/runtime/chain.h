@@ -10,6 +10,7 @@
 #include "base/shard.h"
 #include "checkpoint/manifest.h"
 #include "flow/operator.h"
+#include "plan/plan.h"
 #include "runtime/defences.h"
 #include "runtime/gate.h"
 #include "state/snapshot.h"
@@ -26,7 +27,7 @@ struct Target {
   size_t channel = 0;  // of that input
 };
 /// The targets of each port of an operator or source.
-using Outputs = std::array<std::vector<Target>, kPorts>;
+using Outputs = std::array<std::vector<Target>, plan::kAllPorts>;
 
 /// One operator in a chain, with its books and its view of time.
 struct Slot {

@@ -32,7 +32,7 @@ Status check_scan(const plan::Scan& scan, bool want_bad, const Tables& tables, c
 }
 
 Status check_operator(const GraphNode& node, const std::string& zone) {
-  STRAND_TRY(const auto made, build_operator(node, zone, Defences()));
+  STRAND_TRY(const auto made, build_operator(node, zone, Defences(), {}));
   return Status();
 }
 

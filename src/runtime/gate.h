@@ -15,9 +15,11 @@ namespace strand::runtime {
 /// the batch with a selection of its own. Belongs to the task that emits.
 class Gate {
  public:
-  /// One channel: everything goes there.
-  Gate(std::string reader, std::vector<flow::Channel*> channels, std::vector<size_t> hash_keys,
-       int32_t max_parallelism);
+  /// How rows are spread over several channels.
+  enum class Spread : uint8_t { kHash, kGroup, kAll };
+  /// One channel: everything goes there. kGroup: `keys` is one INT column that holds the key group.
+  Gate(std::string reader, std::vector<flow::Channel*> channels, std::vector<size_t> keys,
+       int32_t max_parallelism, Spread spread = Spread::kHash);
 
   void push_rows(const columnar::Batch& batch, bool held);
   void broadcast(const flow::Element& element);
@@ -33,6 +35,7 @@ class Gate {
   std::vector<flow::Channel*> channels_;
   std::vector<size_t> keys_;
   int32_t max_parallelism_;
+  Spread spread_;
   bool forwards_idle_ = true;
   std::vector<uint32_t> owners_;  // by key group: the channel
   std::vector<uint64_t> hashes_;

@@ -10,7 +10,7 @@ namespace {
 /// Whether every subtask of the node sees the watermarks of all sources: there is an exchange above it.
 bool behind_exchange(const Graph& graph, size_t index) {
   for (const GraphNode::Edge& edge : graph.nodes[index].inputs) {
-    if (!edge.keys.empty() || behind_exchange(graph, edge.from)) return true;
+    if (!edge.keys.empty() || edge.broadcast || behind_exchange(graph, edge.from)) return true;
   }
   return false;
 }
@@ -39,8 +39,8 @@ class GraphMaker {
     for (const plan::Input& input : node->inputs) {
       const size_t from = graph_index(input);
       const bool exchange = out.parallelism > 1 && !input.hash_keys.empty();
-      out.inputs.push_back(
-          {from, input.port, exchange ? input.hash_keys : std::vector<size_t>{}, false, input.number});
+      out.inputs.push_back({from, input.port, exchange ? input.hash_keys : std::vector<size_t>{}, false,
+                            input.number, input.groups, input.broadcast && out.parallelism > 1});
     }
     if (std::holds_alternative<plan::WindowAggregate>(node->detail) && wants_partials(out)) {
       split_window(std::move(out));
@@ -61,8 +61,8 @@ class GraphMaker {
     int32_t of_inputs = node.inputs.empty() ? parallelism_ : 1;
     for (const plan::Input& input : node.inputs) {
       if (input.single) return 1;
-      of_inputs = std::max(
-          of_inputs, input.hash_keys.empty() ? graph_.nodes[graph_index(input)].parallelism : parallelism_);
+      const bool spread = !input.hash_keys.empty() || input.broadcast;
+      of_inputs = std::max(of_inputs, spread ? parallelism_ : graph_.nodes[graph_index(input)].parallelism);
     }
     const auto* sink = std::get_if<plan::SinkWrite>(&node.detail);
     if (sink == nullptr) return of_inputs;
@@ -105,7 +105,7 @@ class GraphMaker {
       bool fused = !node.inputs.empty() && !std::holds_alternative<plan::SinkWrite>(node.node->detail);
       for (const GraphNode::Edge& edge : node.inputs) {
         const GraphNode& from = graph_.nodes[edge.from];
-        fused = fused && edge.keys.empty() && from.parallelism == node.parallelism &&
+        fused = fused && edge.keys.empty() && !edge.broadcast && from.parallelism == node.parallelism &&
                 from.stage == graph_.nodes[node.inputs[0].from].stage;
       }
       node.stage = fused ? graph_.nodes[node.inputs[0].from].stage : graph_.stages++;

@@ -28,6 +28,7 @@ struct GraphOptions {
   std::optional<Epoch> restored;
   std::vector<AttemptRecord> history;
   Defences defences;
+  plan::FunctionOptions functions = {};
 };
 
 /// Ends the id of the half in front of the exchange.
@@ -45,7 +46,9 @@ struct GraphNode {
     Port port;
     std::vector<size_t> keys;  // empty: forward
     bool hold_active = false;
-    size_t input = 0;  // of the reader
+    size_t input = 0;        // of the reader
+    bool groups = false;     // keys is the column of the key group
+    bool broadcast = false;  // to every subtask of the reader
   };
   std::vector<Edge> inputs;
   int32_t parallelism = 1;

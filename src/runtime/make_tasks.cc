@@ -101,7 +101,7 @@ class TaskMaker {
   Result<Slot> make_slot(const GraphNode& graph_node, int32_t subtask) {
     Slot slot;
     slot.label = graph_node.node->label.empty() ? graph_node.id : graph_node.node->label;
-    STRAND_TRY(slot.op, build_operator(graph_node, options_.zone, options_.defences));
+    STRAND_TRY(slot.op, build_operator(graph_node, options_.zone, options_.defences, options_.functions));
     flow::OperatorContext& context = slot.context;
     context.operator_id = graph_node.id;
     context.subtask = subtask;
@@ -233,13 +233,17 @@ class TaskMaker {
     for (size_t p = 0; p < producers; ++p) {
       std::vector<flow::Channel*> channels;
       for (size_t c = 0; c < consumers; ++c) {
-        const bool to_all = !edge.keys.empty() || consumers == 1;
+        const bool to_all = !edge.keys.empty() || edge.broadcast || consumers == 1;
         if (!to_all && c != p) continue;
         channels.push_back(make_channel(edge, p, reader, c));
       }
       const std::string name = node(reader).node->label.empty() ? node(reader).id : node(reader).node->label;
-      auto gate = std::make_unique<Gate>(
-          name, channels, channels.size() > 1 ? edge.keys : std::vector<size_t>{}, options_.max_parallelism);
+      const Gate::Spread spread = edge.broadcast ? Gate::Spread::kAll
+                                  : edge.groups  ? Gate::Spread::kGroup
+                                                 : Gate::Spread::kHash;
+      auto gate =
+          std::make_unique<Gate>(name, channels, channels.size() > 1 ? edge.keys : std::vector<size_t>{},
+                                 options_.max_parallelism, spread);
       if (edge.hold_active && !edge.keys.empty()) gate->hold_active();
       Chain& chain = *stage_of(edge.from).chains[p];
       outputs_of(edge.from, p)[static_cast<size_t>(edge.port)].push_back(

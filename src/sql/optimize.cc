@@ -468,6 +468,18 @@ class Rebuild {
     keep_join(node, std::move(moved), std::move(joined));
   }
 
+  /// A function of the program reads whole rows.
+  void build(const NodePtr& node, const plan::Function& function) {
+    std::vector<Input> inputs = node->inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Built from =
+          narrow(input_of(node, i), identity(node->input(i).size()), node, "/input" + std::to_string(i));
+      inputs[i].node = from.node;
+      inputs[i].port = from.port;
+    }
+    keep(node, {copy(node, function, std::move(inputs)), Port::kMain, {}});
+  }
+
   void build(const NodePtr& node, const plan::SinkWrite& sink) {
     const Built from = narrow(input_of(node), identity(sink.columns.size()), node, "/input");
     Input input{from.node, from.port};

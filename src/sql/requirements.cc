@@ -107,6 +107,11 @@ struct InputColumns {
     columns.insert(join.time_columns[input]);
     return columns;
   }
+  ColumnSet operator()(const plan::Function&) const {
+    ColumnSet columns;
+    for (size_t i = 0; i < node.input(input).size(); ++i) columns.insert(i);
+    return columns;
+  }
   ColumnSet operator()(const plan::SinkWrite& sink) const {
     ColumnSet columns;
     for (size_t i = 0; i < sink.columns.size(); ++i) columns.insert(i);
