@@ -1,7 +1,6 @@
 // A job built in C++, DataStream-like. It becomes the same plan as a SQL file and runs on the same operators.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,22 +8,10 @@
 #include <vector>
 
 #include "strandline/batch.h"
+#include "strandline/detail/build.h"
 #include "strandline/expression.h"
 
 namespace strandline {
-
-using Millis = std::chrono::milliseconds;
-
-namespace detail {
-struct JobState;
-struct StreamNode;
-}  // namespace detail
-
-/// A column as stored: name and SQL type (`STRING`, `BIGINT`, `TIMESTAMP_LTZ(3)`, `DECIMAL(12, 2)`, ...).
-struct Column {
-  std::string name;
-  std::string type;
-};
 
 /// A table outside: its columns and the options of its connector, as in CREATE TABLE ... WITH.
 struct Table {
@@ -77,10 +64,18 @@ struct Tumbling {
 
 class KeyedStream;
 class WindowedStream;
+template <class T>
+class DataStream;
 
 /// A stream of rows. A handle: copies name the same stream.
 class Stream {
  public:
+  explicit Stream(detail::Handle handle)
+      : job_(std::move(handle.job)), node_(std::move(handle.node)), port_(handle.port) {}
+  /// The rows as elements of a C++ type, whose fields are read from the columns of their names
+  /// (strandline/stream.h).
+  template <class T>
+  DataStream<T> as() const;
   Stream filter(Expression condition) const;
   /// Exactly these columns.
   Stream select(std::vector<Expression> columns) const;
@@ -101,6 +96,7 @@ class Stream {
   /// once, so after a crash those since the last checkpoint come again. `take` must not block for long: the
   /// job waits for it.
   void take(std::string name, TakeBatch take) const;
+  detail::Handle handle() const { return {job_, node_, port_}; }
 
  private:
   friend class Job;

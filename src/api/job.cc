@@ -4,6 +4,7 @@
 
 #include "api/build.h"
 #include "api/expression.h"
+#include "api/job_state.h"
 #include "base/text.h"
 #include "expr/compile.h"
 
@@ -17,47 +18,30 @@ using strand::Status;
 
 namespace detail {
 
-struct StreamNode {
-  std::shared_ptr<plan::Node> node;
-};
-
-struct JobState {
-  std::string name;
-  std::map<std::string, plan::Setting> settings;
-  std::vector<plan::NodePtr> sinks;
-  std::map<std::string, int> ordinals;
-  std::map<std::string, TakeBatch> takers;
-  Status error;
-
-  void fail(Status status) {
-    if (error.ok()) error = std::move(status);
-  }
-  /// A node with an automatic id: kind and ordinal among its kind.
-  std::shared_ptr<StreamNode> add(plan::Detail detail, std::vector<plan::Input> inputs,
-                                  columnar::SchemaPtr output) {
-    auto node = std::make_shared<plan::Node>();
-    const std::string kind = plan::kind_name(detail);
-    node->id = kind + "-" + std::to_string(++ordinals[kind]);
-    node->label = node->id;
-    node->detail = std::move(detail);
-    node->inputs = std::move(inputs);
-    node->output = std::move(output);
-    return std::make_shared<StreamNode>(StreamNode{std::move(node)});
-  }
-};
+std::shared_ptr<StreamNode> JobState::add(plan::Detail detail, std::vector<plan::Input> inputs,
+                                          columnar::SchemaPtr output) {
+  auto node = std::make_shared<plan::Node>();
+  std::string kind = plan::kind_name(detail);
+  for (char& c : kind) c = c == ' ' ? '-' : c;
+  node->id = kind + "-" + std::to_string(++ordinals[kind]);
+  node->label = node->id;
+  node->detail = std::move(detail);
+  node->inputs = std::move(inputs);
+  node->output = std::move(output);
+  return std::make_shared<StreamNode>(StreamNode{std::move(node)});
+}
 
 }  // namespace detail
 
 using detail::JobState;
 using detail::StreamNode;
+using strand::api::build;
+using strand::api::find_column;
 
 namespace {
 
 columnar::SchemaPtr schema_of(const std::shared_ptr<StreamNode>& node, int port) {
-  const plan::Node& n = *node->node;
-  if (port == 0) return n.output;
-  const auto side = n.side_outputs.find(static_cast<Port>(port));
-  return side == n.side_outputs.end() ? nullptr : side->second;
+  return strand::api::schema_of({nullptr, node, port});
 }
 
 /// Binds each expression; the names of the columns come along.
@@ -75,19 +59,18 @@ strand::Result<std::pair<std::vector<strand::expr::ExprPtr>, columnar::SchemaPtr
   return std::pair{std::move(bound), std::make_shared<const columnar::Schema>(std::move(fields))};
 }
 
-strand::Result<size_t> find_column(const columnar::Schema& schema, const std::string& name) {
-  if (const auto index = schema.find(name)) return *index;
-  return Status(ErrorCode::kUnknownColumn, "the stream has no column '" + name + "'");
-}
-
 strand::Result<plan::TableSpec> table_spec(const Table& table) {
   std::vector<columnar::Field> fields;
   for (const Column& column : table.columns) {
     STRAND_TRY(auto type, strand::api::parse_type(column.type));
     fields.push_back({column.name, std::move(type)});
   }
-  return plan::TableSpec{table.name, std::make_shared<const columnar::Schema>(std::move(fields)),
-                         table.options, table.primary_key, {}, table.name};
+  return plan::TableSpec{table.name,
+                         std::make_shared<const columnar::Schema>(std::move(fields)),
+                         table.options,
+                         table.primary_key,
+                         {},
+                         table.name};
 }
 
 strand::expr::Aggregate::Kind kind_of(Aggregate::Kind kind) {
@@ -153,16 +136,6 @@ Job& Job::set(const std::string& key, std::string value) {
 }
 
 std::string Job::error() const { return state_->error.ok() ? std::string() : state_->error.to_string(); }
-
-/// Runs `make`; where it fails, the job keeps the error and the stream stays as `fallback`.
-template <class Make>
-static std::shared_ptr<StreamNode> build(JobState& job, std::shared_ptr<StreamNode> fallback, Make&& make) {
-  if (!job.error.ok()) return fallback;
-  strand::Result<std::shared_ptr<StreamNode>> made = make();
-  if (made.ok()) return *std::move(made);
-  job.fail(made.status());
-  return fallback;
-}
 
 Stream Job::source(Table table, std::vector<Expression> columns, std::optional<EventTime> event_time) {
   auto empty = state_->add(plan::Union{}, {}, std::make_shared<const columnar::Schema>());
@@ -303,6 +276,7 @@ void Stream::write(Table table, std::string writer) const {
       if (std::holds_alternative<plan::WindowAggregate>(n->detail)) {
         return std::pair{port == Port::kMain, port == Port::kEarly};
       }
+      if (std::holds_alternative<plan::Function>(n->detail)) return std::pair{false, false};
       std::pair<bool, bool> all{!n->inputs.empty(), false};
       for (const auto& input : n->inputs) {
         const auto one = origin(input.node, input.port);
@@ -438,6 +412,18 @@ WindowedStream::Result WindowedStream::aggregate(std::vector<Aggregate> aggregat
 }  // namespace strandline
 
 namespace strand::api {
+
+columnar::SchemaPtr schema_of(const strandline::detail::Handle& stream) {
+  const plan::Node& node = *stream.node->node;
+  if (stream.port == 0) return node.output;
+  const auto side = node.side_outputs.find(static_cast<Port>(stream.port));
+  return side == node.side_outputs.end() ? nullptr : side->second;
+}
+
+Result<size_t> find_column(const columnar::Schema& schema, const std::string& name) {
+  if (const auto index = schema.find(name)) return *index;
+  return Status(ErrorCode::kUnknownColumn, "the stream has no column '" + name + "'");
+}
 
 const std::map<std::string, strandline::TakeBatch>& takers_of(const strandline::Job& job) {
   return job.state()->takers;
