@@ -179,6 +179,51 @@ class NodeText {
                                                     : "; never forgotten by event time") +
                       (over.time_column && !over.preceding ? "; floor of each key group" : ""));
   }
+  /// A value with names for what it reads: LAST(A.v, 1).
+  std::string value_text(const expr::MatchValue& value, const Match& match) const {
+    std::vector<columnar::Field> fields;
+    for (const expr::MatchReference& reference : value.references) {
+      const std::string variable = reference.variable ? match.pattern[*reference.variable].name + "." : "";
+      const std::string column = variable + input()[reference.column].name;
+      const std::string offset = reference.offset == 0 ? "" : ", " + std::to_string(reference.offset);
+      const bool first = reference.kind == expr::MatchReference::Kind::kFirst;
+      fields.push_back({reference.aggregate             ? variable + reference.aggregate->name
+                        : first || reference.offset > 0 ? (first ? "FIRST(" : "LAST(") + column + offset + ")"
+                                                        : column,
+                        input()[reference.column].type});
+    }
+    const columnar::Schema names(std::move(fields));
+    return expr::to_string(*value.value, &names);
+  }
+  std::string after_match(const Match& match) const {
+    switch (match.skip) {
+      case expr::MatchSkip::kPastLastRow:
+        return "past the last row";
+      case expr::MatchSkip::kToNextRow:
+        return "at the next row";
+      case expr::MatchSkip::kToFirst:
+        return "at the first row of " + match.pattern[match.skip_to].name;
+      case expr::MatchSkip::kToLast:
+        return "at the last row of " + match.pattern[match.skip_to].name;
+    }
+    return {};
+  }
+  void describe(const Match& match) {
+    line("pattern", pattern_text(match.pattern) +
+                        (match.within ? " within " + format_duration(*match.within) : "") + ", by " +
+                        (match.time_column ? input()[*match.time_column].name : "arrival"));
+    for (const expr::MatchVariable& variable : match.pattern) {
+      if (variable.condition) line("define", variable.name + " AS " + value_text(*variable.condition, match));
+    }
+    line("measures",
+         join(match.measures, [&](const expr::MatchValue& measure) { return value_text(measure, match); }));
+    line("next match", after_match(match));
+    line("keys", match.keys.empty() ? "none" : names(input(), match.keys));
+    line("state", std::string(match.time_column ? "rows until the watermark reaches them, " : "") +
+                      "of each key the rows from its oldest open match on" +
+                      (match.within ? "" : "; without WITHIN a match may stay open for ever") +
+                      (match.time_column ? "; floor of each key group" : ""));
+  }
   void describe(const TopN& top) {
     line("ranks", top.from == top.to ? std::to_string(top.to)
                                      : std::to_string(top.from) + " to " + std::to_string(top.to));

@@ -92,6 +92,12 @@ json state_of(const Node& node) {
             {"frame", over->range ? "range" : "rows"},
             {"preceding", over->preceding.value_or(-1)}};
   }
+  if (const auto* match = std::get_if<Match>(&node.detail)) {
+    return {{"keys", columns_text(input(), match->keys)},
+            {"columns", all_columns_text(input())},
+            {"time", match->time_column ? field_text(input()[*match->time_column]) : "arrival"},
+            {"pattern", pattern_text(match->pattern)}};
+  }
   if (const auto* top = std::get_if<TopN>(&node.detail)) {
     json order = json::array();
     for (const columnar::SortColumn& sort : top->order)

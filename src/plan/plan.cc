@@ -34,6 +34,7 @@ const char* kind_name(const Detail& detail) {
     const char* operator()(const Union&) const { return "union"; }
     const char* operator()(const Deduplicate&) const { return "deduplicate"; }
     const char* operator()(const OverAggregate&) const { return "over"; }
+    const char* operator()(const Match&) const { return "match"; }
     const char* operator()(const TopN&) const { return "top-n"; }
     const char* operator()(const WindowAggregate&) const { return "window"; }
     const char* operator()(const GroupAggregate&) const { return "group"; }
@@ -56,6 +57,7 @@ bool makes_changes(const Detail& detail) {
 bool waits_for_time(const Detail& detail) {
   if (const auto* dedup = std::get_if<Deduplicate>(&detail)) return dedup->time_column && !dedup->last;
   if (const auto* over = std::get_if<OverAggregate>(&detail)) return over->time_column.has_value();
+  if (const auto* match = std::get_if<Match>(&detail)) return match->time_column.has_value();
   if (const auto* function = std::get_if<Function>(&detail)) return function->waits_for_time;
   return std::holds_alternative<WindowAggregate>(detail) || std::holds_alternative<IntervalJoin>(detail) ||
          std::holds_alternative<WindowJoin>(detail);
@@ -67,6 +69,25 @@ bool judges_lateness(const Detail& detail) {
   if (const auto* group = std::get_if<GroupAggregate>(&detail)) return group->retention.has_value();
   if (const auto* function = std::get_if<Function>(&detail)) return function->judges_lateness;
   return waits_for_time(detail);
+}
+
+namespace {
+std::string quantifier_text(const expr::MatchVariable& variable) {
+  if (variable.min == 1 && variable.max == 1) return "";
+  if (variable.min == 0 && variable.max == 1) return "?";
+  const std::string reluctant = variable.greedy || variable.min == variable.max ? "" : "?";
+  if (!variable.max && variable.min <= 1) return (variable.min == 0 ? "*" : "+") + reluctant;
+  const std::string most = variable.max ? std::to_string(*variable.max) : "";
+  if (variable.min == variable.max) return "{" + most + "}";
+  return "{" + std::to_string(variable.min) + "," + most + "}" + reluctant;
+}
+}  // namespace
+
+std::string pattern_text(const std::vector<expr::MatchVariable>& pattern) {
+  std::string text;
+  for (const expr::MatchVariable& variable : pattern)
+    text += (text.empty() ? "" : " ") + variable.name + quantifier_text(variable);
+  return text;
 }
 
 const char* join_name(JoinKind kind) {

@@ -18,6 +18,7 @@
 #include "columnar/type.h"
 #include "expr/aggregate.h"
 #include "expr/expr.h"
+#include "expr/match.h"
 #include "expr/window.h"
 
 namespace strand::flow {
@@ -127,6 +128,18 @@ struct OverAggregate {
   bool range = false;                // rows of equal time together
   std::optional<int64_t> preceding;  // rows, or milliseconds of a range; else all
   std::vector<Aggregate> aggregates;
+};
+
+/// One row for each match of a pattern. Output: keys, measures. kLate: the input's columns.
+struct Match {
+  std::vector<size_t> keys;
+  /// Rows are ordered by this event time; else by their arrival.
+  std::optional<size_t> time_column;
+  std::vector<expr::MatchVariable> pattern;
+  expr::MatchSkip skip = expr::MatchSkip::kToNextRow;
+  size_t skip_to = 0;  // a variable
+  std::optional<Duration> within;
+  std::vector<expr::MatchValue> measures;
 };
 
 /// The rows of each key that have the ranks `from` to `to` in an order: a changelog with deletions. Output:
@@ -245,8 +258,9 @@ inline constexpr size_t kSidePorts = 10;
 inline constexpr size_t kAllPorts = kPorts + kSidePorts;
 inline constexpr Port side_port(size_t i) { return static_cast<Port>(kPorts + i); }
 
-using Detail = std::variant<Scan, Filter, Project, Union, Deduplicate, OverAggregate, TopN, WindowAggregate,
-                            GroupAggregate, IntervalJoin, WindowJoin, RegularJoin, Function, SinkWrite>;
+using Detail =
+    std::variant<Scan, Filter, Project, Union, Deduplicate, OverAggregate, Match, TopN, WindowAggregate,
+                 GroupAggregate, IntervalJoin, WindowJoin, RegularJoin, Function, SinkWrite>;
 
 /// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
 struct Node {
@@ -288,6 +302,8 @@ bool makes_changes(const Detail& detail);
 bool waits_for_time(const Detail& detail);
 /// Whether it judges rows late.
 bool judges_lateness(const Detail& detail);
+/// `A B{2,3} C*?`
+std::string pattern_text(const std::vector<expr::MatchVariable>& pattern);
 /// `left join`, …
 const char* join_name(JoinKind kind);
 /// What a snapshot must agree with: per stateful node id, kind, keys with types, aggregates, window. JSON

@@ -2,6 +2,7 @@
 
 #include "base/overload.h"
 #include "ops/interval_join.h"
+#include "ops/match.h"
 #include "ops/operators.h"
 #include "ops/over_aggregate.h"
 #include "ops/regular_join.h"
@@ -68,6 +69,22 @@ Result<OperatorPtr> build_over(const plan::Node& node, const plan::OverAggregate
   options.aggregates = over.aggregates;
   options.output = node.output;
   return ops::make_over_aggregate(std::move(options));
+}
+
+Result<OperatorPtr> build_match(const plan::Node& node, const plan::Match& match,
+                                const expr::CompileOptions& compile) {
+  ops::MatchOptions options;
+  options.input = input_schema(node);
+  options.keys = match.keys;
+  options.time_column = match.time_column;
+  options.pattern = match.pattern;
+  options.skip = match.skip;
+  options.skip_to = match.skip_to;
+  options.within = match.within;
+  options.measures = match.measures;
+  options.output = node.output;
+  options.compile = compile;
+  return ops::make_match(std::move(options));
 }
 
 Result<OperatorPtr> build_top_n(const plan::Node& node, const plan::TopN& top) {
@@ -182,6 +199,7 @@ bool is_keyed(const GraphNode& node) {
   if (const auto* function = std::get_if<plan::Function>(&node.node->detail)) return function->keyed;
   return std::holds_alternative<plan::Deduplicate>(node.node->detail) ||
          std::holds_alternative<plan::OverAggregate>(node.node->detail) ||
+         std::holds_alternative<plan::Match>(node.node->detail) ||
          std::holds_alternative<plan::TopN>(node.node->detail) ||
          std::holds_alternative<plan::WindowAggregate>(node.node->detail) ||
          std::holds_alternative<plan::GroupAggregate>(node.node->detail) ||
@@ -201,6 +219,7 @@ Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::strin
           [&](const plan::Union&) { return Result<OperatorPtr>(ops::make_union(node.output)); },
           [&](const plan::Deduplicate& d) { return build_deduplicate(node, d); },
           [&](const plan::OverAggregate& o) { return build_over(node, o); },
+          [&](const plan::Match& m) { return build_match(node, m, compile); },
           [&](const plan::TopN& t) { return build_top_n(node, t); },
           [&](const plan::WindowAggregate& w) { return build_window(graph_node, w, zone, defences); },
           [&](const plan::GroupAggregate& g) { return build_group(node, g); },

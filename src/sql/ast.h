@@ -141,9 +141,37 @@ struct Join {
   ExprPtr condition;  // of ON; or null
 };
 
+/// table MATCH_RECOGNIZE (…).
+struct Match {
+  struct Variable {
+    std::string name;
+    Place place;
+    uint32_t min = 1;
+    std::optional<uint32_t> max = 1;  // none: any number
+    bool reluctant = false;
+  };
+  struct Definition {
+    std::string variable;
+    Place place;
+    ExprPtr condition;
+  };
+  enum class Skip : uint8_t { kPastLastRow, kToNextRow, kToFirst, kToLast };
+  TableRefPtr table;
+  std::vector<ExprPtr> partition_by;
+  std::vector<OrderItem> order_by;
+  std::vector<SelectItem> measures;
+  Skip skip = Skip::kToNextRow;
+  std::string skip_to;  // a variable
+  Place skip_place;
+  std::vector<Variable> pattern;
+  ExprPtr within;  // an interval, or null
+  std::vector<Definition> definitions;
+};
+
 struct TableRef {
   Place place;
-  std::variant<std::string, QueryPtr, WindowCall, Join> source;  // a name, a subquery, a window, a join
+  /// A name, a subquery, a window, a join, a pattern.
+  std::variant<std::string, QueryPtr, WindowCall, Join, Match> source;
   std::vector<Hint> hints = {};
   std::optional<std::string> alias = {};
   std::vector<std::string> columns = {};

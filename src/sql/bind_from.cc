@@ -33,6 +33,8 @@ Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
     bound.name = bound.name.substr(bound.name.rfind('.') + 1);  // shop.t is called t here
   } else if (const auto* query = std::get_if<ast::QueryPtr>(&ref.source)) {
     STRAND_TRY(bound, bind_query(**query));
+  } else if (const auto* match = std::get_if<ast::Match>(&ref.source)) {
+    STRAND_TRY(bound, bind_match(*match, ref.place));
   } else {
     STRAND_TRY(bound, bind_window(std::get<ast::WindowCall>(ref.source), ref.place));
   }
@@ -93,7 +95,7 @@ Result<Duration> Binder::interval_of(const ast::Expr& e, const std::string& what
   if (e.kind == ast::Expr::Kind::kInterval && e.type->kind == columnar::TypeKind::kIntervalMillis)
     return Duration{e.number};
   return error_at(ErrorCode::kBadWindow, e.place,
-                  "the window's " + what + " is an INTERVAL of days to seconds")
+                  what + " is an INTERVAL of days to seconds")
       .hint("such as INTERVAL '1' MINUTE");
 }
 
@@ -119,7 +121,7 @@ Result<expr::WindowShape> Binder::window_shape(const ast::WindowCall& call) cons
     parts = {{&shape.size, "gap"}};
   }
   for (size_t i = 0; i < call.intervals.size(); ++i) {
-    STRAND_TRY(*parts[i].first, interval_of(*call.intervals[i], parts[i].second));
+    STRAND_TRY(*parts[i].first, interval_of(*call.intervals[i], std::string("the window's ") + parts[i].second));
   }
   Status checked = expr::check_window(shape);
   if (!checked.ok()) return located(std::move(checked), call.intervals[0]->place);

@@ -95,6 +95,10 @@ class Binder {
   Relation distinct(const Relation& input, const Place& place);
   Result<Relation> bind_with(const ast::Query& query);
   std::shared_ptr<View> common_table(const std::string& name) const;
+  // MATCH_RECOGNIZE (bind_match.cc).
+  Result<Relation> bind_match(const ast::Match& match, const Place& place);
+  Result<size_t> match_order(const Relation& input, const ast::Match& match, const Place& place,
+                             bool& by_arrival) const;
   // Joins (bind_join.cc).
   Result<Relation> bind_join(const ast::Join& join, const Place& place);
   Result<std::shared_ptr<const Relation>> bind_join_side(const ast::TableRef& ref);

@@ -218,9 +218,9 @@ class Lexer {
   }
 
   Status symbol() {
-    static constexpr std::array kSymbols = {"/*+", "*/", "<>", "!=", "<=", ">=", "||", "=>",
-                                            "(",   ")",  "[",  "]",  ",",  ";",  ".",  "+",
-                                            "-",   "*",  "/",  "%",  "=",  "<",  ">",  ":"};
+    static constexpr std::array kSymbols = {"/*+", "*/", "<>", "!=", "<=", ">=", "||", "=>", "(",
+                                            ")",   "[",  "]",  ",",  ";",  ".",  "+",  "-",  "*",
+                                            "/",   "%",  "=",  "<",  ">",  ":",  "{",  "}",  "?"};
     for (const std::string_view candidate : kSymbols) {
       if (!looking_at(candidate) || (candidate == "*/" && !in_hint_)) continue;
       if (candidate == "/*+") hint_begin_ = at_;

@@ -299,6 +299,44 @@ class Rebuild {
     return main;
   }
 
+  static void move_references(expr::MatchValue& value, const Built& from) {
+    for (expr::MatchReference& reference : value.references) {
+      const bool stars =
+          reference.aggregate && reference.aggregate->kind == expr::Aggregate::Kind::kCountStar;
+      if (stars) {
+        reference.column = reference.aggregate->column = 0;
+        continue;
+      }
+      reference.column = from.at(reference.column);
+      if (reference.aggregate) reference.aggregate->column = reference.column;
+    }
+  }
+
+  void build(const NodePtr& node, const plan::Match& match) {
+    const Edge edge = keyed_edge(node, match.keys);
+    plan::Match moved = match;
+    moved.keys = edge.from.at(match.keys);
+    if (match.time_column) moved.time_column = edge.from.at(*match.time_column);
+    for (expr::MatchVariable& variable : moved.pattern) {
+      if (variable.condition) move_references(*variable.condition, edge.from);
+    }
+    for (expr::MatchValue& measure : moved.measures) move_references(measure, edge.from);
+    Built main{nullptr, Port::kMain, identity(node->output->size())};
+    Built late = edge.from;
+    late.port = Port::kLate;
+    late.hashed.reset();
+    if (!moved.keys.empty()) {
+      main.hashed = identity(moved.keys.size());
+      late.hashed = moved.keys;
+    }
+    auto made = copy(node, std::move(moved), {edge.input});
+    made->rowtime = node->rowtime;
+    made->side_outputs[Port::kLate] = edge.from.schema();
+    main.node = late.node = made;
+    keep(node, std::move(late));
+    keep(node, std::move(main));
+  }
+
   void build(const NodePtr& node, const plan::OverAggregate& over) {
     const Edge edge = keyed_edge(node, over.keys);
     plan::OverAggregate moved = over;

@@ -23,9 +23,7 @@ Result<ast::TableRefPtr> Parser::table_reference() {
     STRAND_TRY(ast::TableRefPtr right, joined_tables());
     left = make_join({ast::Join::Kind::kInner, left, std::move(right), nullptr}, place);
   }
-  for (const char* word : {"TABLESAMPLE", "MATCH_RECOGNIZE"}) {
-    if (is_word(word)) return unsupported(here(), std::string(word) + " is not supported", "leave it out");
-  }
+  if (is_word("TABLESAMPLE")) return unsupported(here(), "TABLESAMPLE is not supported", "leave it out");
   return left;
 }
 

@@ -328,6 +328,7 @@ Result<ast::TableRefPtr> Parser::table_primary() {
       return unsupported(here(), "FOR SYSTEM_TIME is not supported", "enrich the rows before they are read");
   }
   STRAND_OK(table_alias(*table));
+  if (is_word("MATCH_RECOGNIZE")) return match_recognize(std::move(table));
   return ast::TableRefPtr(table);
 }
 

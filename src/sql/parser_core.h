@@ -111,6 +111,17 @@ class Parser {
   Result<std::vector<ast::Hint>> hints();
   Result<ast::Hint> hint();
 
+  // MATCH_RECOGNIZE (parse_match.cc).
+  Result<ast::TableRefPtr> match_recognize(ast::TableRefPtr table);
+  Status match_body(ast::Match& match);
+  Status match_measures(ast::Match& match);
+  Status match_rows(ast::Match& match);
+  Status match_skip(ast::Match& match);
+  Status match_pattern(ast::Match& match);
+  Status match_quantifier(ast::Match::Variable& variable);
+  Result<uint32_t> match_times();
+  Status match_definitions(ast::Match& match);
+
   // Expressions (parse_expression.cc, parse_primary.cc, parse_call.cc).
   Result<ast::ExprPtr> expression();
   Result<ast::ExprPtr> disjunction();

@@ -63,6 +63,24 @@ struct InputColumns {
     add_aggregates(columns, over.aggregates);
     return columns;
   }
+  ColumnSet operator()(const plan::Match& match) const {
+    ColumnSet columns(match.keys.begin(), match.keys.end());
+    if (const auto late = ports.find(Port::kLate); late != ports.end())
+      columns.insert(late->second.begin(), late->second.end());
+    if (match.time_column) columns.insert(*match.time_column);
+    const auto add = [&](const expr::MatchValue& value) {
+      for (const expr::MatchReference& reference : value.references) {
+        const bool stars =
+            reference.aggregate && reference.aggregate->kind == expr::Aggregate::Kind::kCountStar;
+        if (!stars) columns.insert(reference.column);
+      }
+    };
+    for (const expr::MatchVariable& variable : match.pattern) {
+      if (variable.condition) add(*variable.condition);
+    }
+    for (const expr::MatchValue& measure : match.measures) add(measure);
+    return columns;
+  }
   ColumnSet operator()(const plan::TopN& top) const {
     ColumnSet columns = own_columns();
     columns.insert(top.keys.begin(), top.keys.end());
