@@ -182,23 +182,25 @@ Status SinkFolder::check_not_ahead(const Markers& markers, std::optional<Epoch> 
   return Status();
 }
 
-bool SinkFolder::shown(int32_t subtask, Epoch epoch) {
+Result<bool> SinkFolder::shown(int32_t subtask, Epoch epoch) {
   const auto text = read_all(files_, control_ + "/shown-" + std::to_string(subtask), kControlBytesMax);
-  return text.ok() && *text == std::to_string(epoch.value) + "\n";
+  if (text.ok()) return *text == std::to_string(epoch.value) + "\n";
+  if (text.status().code() == ErrorCode::kFileNotFound) return false;
+  return text.status();
 }
 
-/// Gives the files of the marker, all of which lie under their hidden names, their own. The note needs no
-/// sync: without it the next attempt looks for the files once more.
+/// Gives the files of the marker, all of which lie under their hidden names, their own. From the note on
+/// readers may take files away, so it is durable: without it the next attempt would write them once more.
 Status SinkFolder::show(int32_t subtask, const Marker& marker) {
   for (const std::string& name : marker.files) STRAND_OK(files_.rename(hidden_path(name), dir_ + "/" + name));
   STRAND_OK(files_.sync_dir(dir_));
-  STRAND_TRY(const auto note, files_.create(control_ + "/shown-" + std::to_string(subtask)));
-  STRAND_OK(note->append(std::to_string(marker.epoch.value) + "\n"));
-  return note->close();
+  return write_atomically(files_, control_, "shown-" + std::to_string(subtask),
+                          std::to_string(marker.epoch.value) + "\n");
 }
 
 Status SinkFolder::complete(int32_t subtask, const Marker& marker, const std::vector<SealedEpoch>& sealed) {
-  if (shown(subtask, marker.epoch)) return Status();
+  STRAND_TRY(const bool is_shown, shown(subtask, marker.epoch));
+  if (is_shown) return Status();
   for (const std::string& name : marker.files) STRAND_OK(complete_file(name, sealed));
   STRAND_OK(files_.sync_dir(dir_));
   Marker rest = marker;

@@ -41,8 +41,8 @@ struct FolderOwner {
 /// rows under hidden names and syncs them, replaces the marker (from here on the epoch is committed),
 /// renames, and notes in `shown-N` that this is done. A crash before the marker leaves hidden files that
 /// nobody knows; a crash behind it leaves renames that the next attempt makes up for, with the rows of the
-/// checkpoint if a power loss has taken both names. Once an epoch is shown, readers may move or delete its
-/// files: they do not come again.
+/// checkpoint if a power loss has taken both names. Once `shown-N` names an epoch, or a later one, readers
+/// may move or delete its files: they do not come again.
 ///
 /// A file lock makes each call one step against other processes. Calls block; they come from one executor
 /// lane.
@@ -87,7 +87,7 @@ class SinkFolder {
   Status complete(int32_t subtask, const Marker& marker, const std::vector<SealedEpoch>& sealed);
   Status complete_file(const std::string& name, const std::vector<SealedEpoch>& sealed);
   Status show(int32_t subtask, const Marker& marker);
-  bool shown(int32_t subtask, Epoch epoch);
+  Result<bool> shown(int32_t subtask, Epoch epoch);
   Status remove_leftovers();
   Status commit_above(int32_t subtask, Marker marker, const std::vector<SealedEpoch>& sealed);
   Status write_hidden(const SealedEpoch& sealed, const std::string& name);

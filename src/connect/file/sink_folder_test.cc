@@ -91,6 +91,36 @@ TEST(SinkFolder, FilesThatReadersHaveTakenAwayDoNotComeAgain) {
   EXPECT_THAT(lines(disk.files), IsEmpty());
 }
 
+TEST(SinkFolder, ANoteThatCannotBeReadIsAnErrorNotAReasonToWriteAgain) {
+  Disk disk(1);
+  SinkFolder folder = folder_of(disk.files, 1, 1);
+  ASSERT_TRUE(folder.recover(std::nullopt, {}).ok());
+  ASSERT_TRUE(folder.commit({sealed(0, 1, "a")}).ok());
+  ASSERT_TRUE(disk.files.remove("out/part-0-1-1.json").ok());
+  disk.files.set_plan([](const sim::CallInfo& info) {
+    const bool note =
+        info.call == sim::Call::kOpenRead && info.path.find("shown-0") != std::string_view::npos;
+    return note ? sim::Fault::kIoError : sim::Fault::kNone;
+  });
+  EXPECT_EQ(folder_of(disk.files, 1, 2).recover(Epoch{1}, {sealed(0, 1, "a")}).code(), ErrorCode::kIo);
+  EXPECT_THAT(lines(disk.files), IsEmpty());
+}
+
+TEST(SinkFolder, FilesThatReadersHaveTakenAwayDoNotComeAgainWhereThePowerFails) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    Disk disk(seed);
+    SinkFolder folder = folder_of(disk.files, 1, 1);
+    ASSERT_TRUE(folder.recover(std::nullopt, {}).ok());
+    ASSERT_TRUE(folder.commit({sealed(0, 1, "a")}).ok());
+    ASSERT_TRUE(disk.files.remove("out/part-0-1-1.json").ok());
+    ASSERT_TRUE(disk.files.sync_dir("out").ok());
+    Random random(seed);
+    disk.files.power_loss(random);
+    ASSERT_TRUE(folder_of(disk.files, 1, 2).recover(Epoch{1}, {sealed(0, 1, "a")}).ok());
+    ASSERT_THAT(lines(disk.files), IsEmpty()) << "seed " << seed;
+  }
+}
+
 TEST(SinkFolder, RowsOfTheCheckpointAreCommittedAfterARestoreUnderTheSubtaskThatMadeThem) {
   Disk disk(1);
   // Two subtasks before, one after: nobody has the number of the second any more.
