@@ -522,12 +522,9 @@ class Rebuild {
     const Built from = narrow(input_of(node), identity(sink.columns.size()), node, "/input");
     Input input{from.node, from.port};
     const std::vector<size_t>& keys = node->inputs[0].hash_keys;
-    const auto is_key = [&](size_t column) {
-      return std::find(keys.begin(), keys.end(), column) != keys.end();
-    };
-    // Rows with the same key meet already where they are distributed by some of its columns.
-    const bool meet = from.hashed && std::all_of(from.hashed->begin(), from.hashed->end(), is_key);
-    if (!meet) input.hash_keys = keys;
+    // As for operators with state by key: a subtask of a sink flushes what it owns, and is told what is held
+    // of it.
+    if (from.hashed != keys) input.hash_keys = keys;
     keep(node, {copy(node, sink, {input}), Port::kMain, {}});
   }
 

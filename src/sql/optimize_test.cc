@@ -46,6 +46,18 @@ TEST(Optimize, ExchangesWhereStateIsKeyedByMoreColumns) {
   EXPECT_EQ(find_node(plan, "print/window")->inputs[0].hash_keys.size(), 2u);
 }
 
+// A subtask of the sink is told what is held of the keys that it owns, by the hash of the whole key.
+TEST(Optimize, SendsRowsToASinkByItsWholeKeyAlsoWhereAPartOfItSpreadsThem) {
+  const std::string table =
+      "CREATE TABLE t (ad STRING, place BIGINT, PRIMARY KEY (ad, place) NOT ENFORCED) WITH ('connector' = "
+      "'sqlite', 'path' = 't.db');\n";
+  const plan::Plan plan =
+      plan_of(table +
+              "INSERT INTO t SELECT ad_id, r FROM (SELECT ad_id, ROW_NUMBER() OVER (PARTITION BY ad_id "
+              "ORDER BY n) AS r FROM clicks) WHERE r <= 3");
+  EXPECT_THAT(plan.sinks[0]->inputs[0].hash_keys, ElementsAre(0u, 1u));
+}
+
 TEST(Optimize, SendsAGlobalAggregateToOneSubtask) {
   const plan::Plan plan = plan_of("SELECT COUNT(*) FROM clicks");
   EXPECT_TRUE(find_node(plan, "print/group")->inputs[0].single);
