@@ -53,8 +53,9 @@ struct SinkCounts {
   int64_t flushed_removed = 0;
   int64_t flushed_rewritten = 0;
   int64_t flush_millis = 0;
-  bool flushing = false;  // the flush is not done yet
-  int64_t pending = 0;    // rows not yet acknowledged, or held back until their checkpoint completes
+  bool flushing = false;   // the flush is not done yet
+  bool sweep_due = false;  // F7: nor the second sweep, in a store where requests of the dead can arrive later
+  int64_t pending = 0;     // rows not yet acknowledged, or held back until their checkpoint completes
 };
 
 /// Lets rows leave the job exactly once.

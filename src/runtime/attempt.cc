@@ -168,8 +168,9 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
                              {},
                              options_.defences};
   // What must be refused is refused here: nothing has been touched yet.
-  STRAND_OK(check_sinks(graph_, registry_, graph_options, context_));
-  const AttemptRecord record{generation, attempt, restored_epoch, highest, true};
+  STRAND_TRY(sweeps_left_, check_sinks(graph_, registry_, graph_options, context_));
+  const AttemptRecord record{generation, attempt, restored_epoch, highest,
+                             /*swept=*/sweeps_left_ == 0 || !options_.defences.f7d};
   // E2: before anything is claimed, flushed or written
   if (options_.defences.e2) STRAND_OK(store_->record_attempt(record));
   history_ = store_->attempts();
@@ -248,12 +249,29 @@ Status JobAttempt::handle(const MasterMessage& message, WallTime now) {
             ++tasks_done_;
             return Status();
           },
+          [&](const TaskSwept&) {
+            if (--sweeps_left_ == 0) record_swept();
+            return Status();
+          },
           [&](const MasterWork& m) {
             m.run();
             return std::exchange(failure_, Status());
           },
       },
       message);
+}
+
+/// F7d: nothing that a dead attempt has sent can arrive any more, whichever attempt it was.
+void JobAttempt::record_swept() {
+  background([store = store_]() -> std::function<void()> {
+    const std::vector<AttemptRecord> records = store->attempts();
+    for (AttemptRecord record : records) {
+      if (std::exchange(record.swept, true)) continue;
+      // What is not marked is swept once more after the next restore.
+      if (!store->record_attempt(record).ok()) break;
+    }
+    return [] {};
+  });
 }
 
 void JobAttempt::write_manifest(const checkpoint::WriteManifest& action, WallTime now) {

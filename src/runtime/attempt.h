@@ -112,6 +112,7 @@ class JobAttempt {
   Status act(const std::vector<checkpoint::Action>& actions, WallTime now);
   Status act_on(const checkpoint::Action& action, WallTime now);
   Status feed(const checkpoint::Event& event, WallTime now) { return act(coordinator_->on(event, now), now); }
+  void record_swept();
   void write_manifest(const checkpoint::WriteManifest& action, WallTime now);
   Status watch_memory(WallTime now);
   void tell_tasks(const TaskMessage& message);
@@ -144,6 +145,7 @@ class JobAttempt {
   size_t sources_ended_ = 0;
   size_t source_tasks_ = 0;
   size_t tasks_done_ = 0;
+  int32_t sweeps_left_ = 0;  // subtasks of sinks whose second sweep is not done
   WallTime now_;
   std::mutex asked_mutex_;
   std::map<int64_t, SavepointAnswer> asked_;

@@ -66,6 +66,7 @@ Status Chain::pass_on(size_t index, const TimeEvents& events) {
       slot.context.reach(watermark->time);
       SlotEmitter out(*this, index, false);
       STRAND_OK(slot.op->advance(out).at(slot.label));
+      if (!defences.t3_late_as_closed) slot.context.reach(watermark->time - Duration{1});
       // The end of input is told by `end`, behind everything that max() has fired.
       if (watermark->time == EventTime::max()) continue;
       STRAND_OK(watermark_to_all(slot.outputs, watermark->time - slot.op->watermark_delay()));

@@ -89,9 +89,10 @@ struct Restored {
   std::map<std::string, std::vector<state::Section>> sections;
 };
 
-/// Asks every sink whether it would take the job (flow::Sink::check); the first refusal.
-Status check_sinks(const Graph& graph, const connect::Registry& registry, const GraphOptions& options,
-                   const AttemptContext& context);
+/// Asks every sink whether it would take the job (flow::Sink::check); the first refusal, or how many subtasks
+/// have a second sweep to do (F7).
+Result<int32_t> check_sinks(const Graph& graph, const connect::Registry& registry,
+                            const GraphOptions& options, const AttemptContext& context);
 
 /// Makes, opens and restores every task. Nothing runs yet.
 Result<Tasks> make_tasks(const Graph& graph, const connect::Registry& registry, const GraphOptions& options,

@@ -48,15 +48,17 @@ class TaskMaker {
     return std::move(tasks_);
   }
 
-  Status check_sinks() const {
+  Result<int32_t> check_sinks() const {
+    int32_t sweeping = 0;
     for (const GraphNode& graph_node : graph_.nodes) {
       const auto* write = std::get_if<SinkWrite>(&graph_node.node->detail);
       if (write == nullptr) continue;
       STRAND_TRY(const auto sink, tables_.sink(*write));
       Status answer = sink->check(sink_start(0, graph_node.parallelism));
       if (!answer.ok() && answer.reaction() == Reaction::kFailJob) return answer;
+      if (sink->counts().sweep_due) sweeping += graph_node.parallelism;
     }
-    return Status();
+    return sweeping;
   }
 
  private:
@@ -139,6 +141,7 @@ class TaskMaker {
     if (from_window) parts = parts_of(graph_node.node->id);
     if (parts == nullptr) return;
     if (subtask == 0) restore_first_half(graph_node, slot);
+    const bool by_group = is_keyed(graph_node) && options_.defences.t2_floor_by_group;
     EventTime lowest = EventTime::max();
     for (const checkpoint::OperatorPart& part : *parts) {
       if (subtask == 0 && !from_window) slot.ledger += part.ledger;
@@ -146,11 +149,11 @@ class TaskMaker {
         lowest = std::min(lowest, floor.floor);
         const KeyGroupRange own{std::max(floor.groups.first, slot.context.key_groups.first),
                                 std::min(floor.groups.last, slot.context.key_groups.last)};
-        if (is_keyed(graph_node) && own.first <= own.last) slot.context.floor.add(own, floor.floor);
+        if (by_group && own.first <= own.last) slot.context.floor.add(own, floor.floor);
       }
     }
     slot.ledger.set_in_state(0);
-    if (!is_keyed(graph_node) && lowest != EventTime::max()) {
+    if (!by_group && lowest != EventTime::max()) {
       slot.context.floor.add({0, options_.max_parallelism - 1}, lowest);
     }
   }
@@ -376,8 +379,8 @@ class TaskMaker {
 
 }  // namespace
 
-Status check_sinks(const Graph& graph, const connect::Registry& registry, const GraphOptions& options,
-                   const AttemptContext& context) {
+Result<int32_t> check_sinks(const Graph& graph, const connect::Registry& registry,
+                            const GraphOptions& options, const AttemptContext& context) {
   const Restored nothing;
   return TaskMaker(graph, registry, options, nothing, context).check_sinks();
 }

@@ -15,6 +15,7 @@ SinkTask::SinkTask(int32_t id, std::string name, std::string operator_id, std::u
 
 Status SinkTask::start() {
   sink_->set_waker([mailbox = mailbox_] { mailbox->wake(); });
+  sweep_due_ = sink_->counts().sweep_due;
   return sink_->start(start_);
 }
 
@@ -92,6 +93,10 @@ Result<Step> SinkTask::step(WallTime now, Phase upto) {
   };
   if (done_) return Step{Step::State::kFinished, {}, {}};
   STRAND_TRY(const bool messages, handle_messages(upto));
+  if (sweep_due_ && !sink_->counts().sweep_due) {
+    sweep_due_ = false;
+    context_.master->post(TaskSwept{id_});
+  }
   if (closing_) {
     STRAND_TRY(const bool closed, sink_->close());
     if (!closed) return blocked("sink " + name_ + " closes");

@@ -40,6 +40,7 @@ class SinkTask final : public Task {
   obs::Ledger ledger_;
   std::map<Epoch, checkpoint::TaskParts> writing_;  // snapshots under way
   Epoch last_{0};                                   // of a stop whose barrier has passed
+  bool sweep_due_ = false;
   bool closing_ = false;
   bool done_ = false;
   std::string blocked_;

@@ -134,7 +134,10 @@ Status SourceHead::assign(const ShardState& shard, Chain& chain) {
     told_no_shards_ = false;
     return chain.status_to_all(outputs, false);
   }
-  return Status();
+  if (chain.defences.t7_no_idle_marks || shard.position.empty()) return Status();
+  ChainOutput out(chain, outputs);
+  watermarks_.begin_idle(index, out);
+  return out.take();
 }
 
 Result<Batch> SourceHead::compute(const Batch& read, WallTime now) {

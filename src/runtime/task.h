@@ -89,10 +89,14 @@ struct SourceEnded {
 struct TaskDone {
   int32_t task;
 };
+/// The second sweep of a sink's subtask is done (F7).
+struct TaskSwept {
+  int32_t task;
+};
 struct MasterWork {
   std::function<void()> run;
 };  // a result of the master's own background work
-using MasterMessage = std::variant<Acknowledged, Declined, SourceEnded, TaskDone, MasterWork>;
+using MasterMessage = std::variant<Acknowledged, Declined, SourceEnded, TaskDone, TaskSwept, MasterWork>;
 
 /// What people are shown of a task. Copied out under a lock.
 struct ShardView {

@@ -47,6 +47,11 @@ size_t ShardWatermarks::add(std::string name) {
   return multiplexer_.add();
 }
 
+void ShardWatermarks::begin_idle(size_t shard, WatermarkOutput& out) {
+  SideOutput side(*this, shards_idle_, out);
+  multiplexer_.status(shard, /*idle=*/true, Multiplexer::Mode::kImmediate, side);
+}
+
 void ShardWatermarks::end(size_t shard, WatermarkOutput& out) {
   SideOutput side(*this, shards_idle_, out);
   ShardOutput last(multiplexer_, shard, Multiplexer::Mode::kDeferred, side);

@@ -34,12 +34,16 @@ Status Flush::hold(const BatchPtr& rows) {
 }
 
 void Flush::plan(const Listing& listing) {
+  plan_sweep(listing);
+  if (listing.deletes) plan_deleted(listing);
+}
+
+void Flush::plan_sweep(const Listing& listing) {
   const std::span<const Tagged> values(listing.values);
   constexpr size_t kChunk = columnar::Batch::kMaxRows;
   for (size_t from = 0; from < values.size(); from += kChunk) {
     plan_dead(values.subspan(from, std::min(kChunk, values.size() - from)));
   }
-  if (listing.deletes) plan_deleted(listing);
 }
 
 void Flush::plan_dead(std::span<const Tagged> values) {

@@ -30,6 +30,8 @@ class Flush {
   /// A value that restored state holds. kInternal if the key is another subtask's.
   Status hold(const BatchPtr& rows);
   void plan(const Listing& listing);
+  /// F7: the same for what requests of the dead have done since; a deletion among them has left its tag.
+  void plan_sweep(const Listing& listing);
   int64_t planned() const { return static_cast<int64_t>(visits_.size()); }
   bool done() const { return next_ == visits_.size(); }
   /// Requests for the next `rows` visits; `advance` when they are acknowledged.

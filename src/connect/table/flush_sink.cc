@@ -76,6 +76,7 @@ class FlushSink final : public flow::Sink {
 
   Status committed(Epoch epoch) override {
     if (!options_.rules.w3) tag_.epoch = std::max(tag_.epoch, epoch);
+    work_->committed();
     return Status();
   }
 

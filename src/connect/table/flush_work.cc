@@ -23,6 +23,7 @@ FlushWork::FlushWork(WriterSpec spec, std::unique_ptr<TableStore> store, env::En
       options_(std::move(options)),
       key_columns_(spec_.key->size()) {
   std::iota(key_columns_.begin(), key_columns_.end(), size_t{0});
+  if (!store_->fences() && options_.rules.f7) sweep_ = Sweep::kDue;
 }
 
 void FlushWork::then(Status (FlushWork::*step)()) {
@@ -34,6 +35,7 @@ void FlushWork::then(Status (FlushWork::*step)()) {
 
 void FlushWork::start(const flow::SinkStart& start, std::shared_ptr<Lane> lane) {
   start_ = start;
+  sweep_from_ = env_.clock->steady_nanos() + options_.request_life.millis * 1'000'000;
   lane_ = lane;
   then(&FlushWork::open);
 }
@@ -69,6 +71,16 @@ void FlushWork::write(BatchPtr rows, WriteTag first) {
   then(&FlushWork::drain);
 }
 
+void FlushWork::committed() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (flushing_ || sweep_ != Sweep::kDue) return;
+    if (options_.rules.f7w && env_.clock->steady_nanos() < sweep_from_) return;
+    sweep_ = Sweep::kUnderWay;
+  }
+  then(&FlushWork::sweep);
+}
+
 void FlushWork::close() {
   const auto lane = lane_.lock();
   if (lane == nullptr) return;
@@ -94,6 +106,7 @@ flow::SinkCounts FlushWork::counts() const {
   const std::lock_guard lock(mutex_);
   flow::SinkCounts counts = counts_;
   counts.flushing = flushing_;
+  counts.sweep_due = sweep_ != Sweep::kNone;
   return counts;
 }
 
@@ -106,8 +119,8 @@ Status FlushWork::open() {
   return store_->claim(claim);
 }
 
-Status FlushWork::list() {
-  flush_began_ = env_.clock->steady_nanos();
+/// What to visit follows from the rows that are held.
+Status FlushWork::hold_all() {
   flush_ = std::make_unique<Flush>(spec_, start_, options_.rules);
   std::vector<BatchPtr> held;
   {
@@ -115,17 +128,62 @@ Status FlushWork::list() {
     held = held_;
   }
   for (const BatchPtr& rows : held) STRAND_OK(flush_->hold(rows));
-  if (options_.rules.f1) {
-    STRAND_TRY(const Listing listing,
-               store_->list(flush_->history().flush_from(), flush_->history().flush_to()));
+  return Status();
+}
+
+/// Always, but in tests that take a rule away.
+bool FlushWork::flushes() const {
+  if (!options_.rules.f1) return false;
+  if (start_.history.size() < 2) return true;
+  const AttemptRecord& before = start_.history[start_.history.size() - 2];
+  const bool again = before.restored == start_.restored;
+  const bool upgrade = before.generation < start_.generation;
+  return (options_.rules.f5 || !again) && (options_.rules.f8 || !upgrade);
+}
+
+Status FlushWork::list() {
+  flush_began_ = env_.clock->steady_nanos();
+  STRAND_OK(hold_all());
+  const Epoch to = flush_->history().flush_to();
+  const Epoch from = options_.rules.f9 ? flush_->history().flush_from() : to;
+  if (flushes()) {
+    STRAND_TRY(const Listing listing, store_->list(from, to));
     flush_->plan(listing);
   }
+  begin_visits();
+  return Status();
+}
+
+Status FlushWork::sweep() {
+  STRAND_OK(hold_all());
+  STRAND_TRY(const Listing listing,
+             store_->list(flush_->history().flush_from(), flush_->history().flush_to()));
+  flush_->plan_sweep(listing);
+  begin_visits();
+  return Status();
+}
+
+void FlushWork::begin_visits() {
   if (flush_->done()) {
-    finish_flush();
+    finish_visits();
   } else {
     then(&FlushWork::visit);
   }
-  return Status();
+}
+
+void FlushWork::finish_visits() {
+  flush_.reset();
+  if (flushing()) {
+    finish_flush();
+  } else {
+    finish_sweep();
+  }
+}
+
+void FlushWork::finish_sweep() {
+  const std::lock_guard lock(mutex_);
+  held_.clear();
+  sweep_ = Sweep::kNone;
 }
 
 Status FlushWork::visit() {
@@ -134,7 +192,7 @@ Status FlushWork::visit() {
   flush_->advance(requests.size());
   book_flush(requests, answers);
   if (flush_->done()) {
-    finish_flush();
+    finish_visits();
     return Status();
   }
   if (options_.flush_rows_per_second > 0) {
@@ -146,12 +204,11 @@ Status FlushWork::visit() {
 }
 
 void FlushWork::finish_flush() {
-  flush_.reset();
   flow::SinkCounts counts;
   {
     const std::lock_guard lock(mutex_);
     counts_.flush_millis = (env_.clock->steady_nanos() - flush_began_) / 1'000'000;
-    held_.clear();
+    if (sweep_ == Sweep::kNone) held_.clear();
     flushing_ = false;
     counts = counts_;
   }

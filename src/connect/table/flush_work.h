@@ -25,6 +25,8 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
   void hold(BatchPtr rows);
   void flush();
   void write(BatchPtr rows, WriteTag first);
+  /// A checkpoint is complete: the second sweep begins if it is due.
+  void committed();
   void close();
   bool flushing() const;
   bool closed() const;
@@ -37,12 +39,18 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
   };
   // Steps.
   Status open();
+  Status hold_all();
+  bool flushes() const;
   Status list();
+  Status sweep();
   Status visit();
   Status drain();
 
   void then(Status (FlushWork::*step)());
+  void begin_visits();
+  void finish_visits();
   void finish_flush();
+  void finish_sweep();
   std::vector<Piece> take();
   void fold(const std::vector<Piece>& pieces);
   void book_flush(const std::vector<Request>& requests, const std::vector<Answer>& answers);
@@ -61,6 +69,7 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
   flow::SinkStart start_;
   std::unique_ptr<Flush> flush_;
   int64_t flush_began_ = 0;
+  int64_t sweep_from_ = 0;        // steady nanoseconds
   std::vector<Request> sending_;  // the batch under way: sent again as it is until it is acknowledged
 
   mutable std::mutex mutex_;
@@ -68,6 +77,7 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
   std::deque<Piece> waiting_;
   bool draining_ = false;  // a drain step is queued
   bool flushing_ = false;
+  enum class Sweep : uint8_t { kNone, kDue, kUnderWay } sweep_ = Sweep::kNone;
   bool closed_ = false;
   flow::SinkCounts counts_;
 };

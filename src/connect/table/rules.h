@@ -18,6 +18,11 @@ struct Rules {
   bool f2 = true;   // held values are rewritten, not removed
   bool f3 = true;   // only the writer's own columns go
   bool f3c = true;  // the flush is a compare-and-set on the listed tag
+  bool f5 = true;   // the flush is repeated after a crash inside it
+  bool f8 = true;   // a new generation flushes, too
+  bool f9 = true;   // back to the restored epoch, however old
+  bool f7 = true;   // a second sweep, where requests of the dead can arrive after the flush
+  bool f7w = true;  // not before the last of them must have arrived
   bool x1 = true;   // a commit is refused where a higher (generation, attempt) owns the sink or the marker
   bool x1m = true;  // and changes nothing where the marker is not below it
   bool x1c = true;  // rows show only when their checkpoint is complete

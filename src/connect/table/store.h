@@ -71,6 +71,9 @@ class TableStore {
   virtual ~TableStore() = default;
   /// Whether `open` would take the writer, without changing anything. A store that cannot tell says yes.
   virtual Status check(const WriterSpec&) { return Status(); }
+  /// W6: whether every `apply` fails once a later attempt has claimed. Where it does not, a request of a dead
+  /// attempt may still arrive after the flush, and the writer sweeps a second time (F7).
+  virtual bool fences() const { return true; }
   /// Creates the table, its bookkeeping columns and index if they are not there. kSinkSchema if a column has
   /// another type; kWriterTaken if another job holds the writer's name.
   virtual Status open(const WriterSpec& spec) = 0;

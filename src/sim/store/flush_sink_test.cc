@@ -438,5 +438,83 @@ TEST(FlushSinkCrash, AtEveryCallTheNextAttemptRepairsIt) {
   }
 }
 
+/// A store in which requests of the dead arrive after the flush.
+class LooseFlushSink : public testing::Test {
+ protected:
+  WriterRun start(std::vector<AttemptRecord> history, table::Rules rules = {}) {
+    FlushOptions options;
+    options.request_life = Duration{20'000};
+    options.rules = rules;
+    auto sink = make_flush_sink(test_writer("late"), store_.connect(), env_.env(), options);
+    return WriterRun(env_, test_writer("late"), sink_start(std::move(history)), std::move(sink));
+  }
+  /// A dead attempt has sent this; it lingers.
+  void send_and_die(const table::TestRow& row) {
+    auto dead = start({test_record(7, 1, {}, 0)});
+    dead.begin();
+    store_.set_plan([](const StoreCallInfo& info) {
+      return info.call == StoreCall::kWrite ? StoreFault::kDelayed : StoreFault::kNone;
+    });
+    dead.send({row});
+    Random random(1);
+    while (env_.executor.run_one(random)) {
+    }
+    store_.set_plan([](const StoreCallInfo&) { return StoreFault::kNone; });
+    env_.crash();
+    store_.crash();
+    ASSERT_EQ(store_.under_way(), 1u);
+  }
+  static std::vector<AttemptRecord> second() { return {test_record(7, 1, {}, 0), test_record(7, 2, 0, 1)}; }
+  std::vector<std::string> dump() const { return store_.dump("ad_metrics"); }
+
+  SimEnv env_{1, WallTime{1'000'000}};
+  SimStore store_{{/*attempt_rows=*/false, {}}};
+  Random random_{1};
+};
+
+TEST_F(LooseFlushSink, F7_ASecondSweepUndoesWhatTheDeadHaveSent) {
+  send_and_die({"ad_7", "H10", 1});
+  WriterRun live = start(second());
+  live.hold({{"ad_9", "H10", 5}}).begin();
+  EXPECT_TRUE(live.counts().sweep_due);
+  store_.deliver_one(random_);
+  EXPECT_THAT(dump(), ElementsAre("ad_7 H10: late_valid=1"));
+  env_.clock.advance(Duration{20'000});
+  live.committed(1);
+  EXPECT_THAT(dump(), IsEmpty());
+  EXPECT_FALSE(live.counts().sweep_due);
+}
+
+TEST_F(LooseFlushSink, F7_HeldValuesAreRewrittenAndWhatIsWrittenSinceStays) {
+  send_and_die({"ad_7", "H10", 9});
+  WriterRun live = start(second());
+  live.hold({{"ad_7", "H10", 5}}).begin().write({{"ad_8", "H10", 2}});
+  store_.deliver_one(random_);
+  EXPECT_THAT(dump(), ElementsAre("ad_7 H10: late_valid=9", "ad_8 H10: late_valid=2"));
+  env_.clock.advance(Duration{20'000});
+  live.committed(1);
+  EXPECT_THAT(dump(), ElementsAre("ad_7 H10: late_valid=5", "ad_8 H10: late_valid=2"));
+}
+
+TEST_F(LooseFlushSink, F7w_NotBeforeTheLastRequestOfTheDeadHasArrived) {
+  send_and_die({"ad_7", "H10", 1});
+  WriterRun live = start(second());
+  live.begin();
+  env_.clock.advance(Duration{19'999});
+  live.committed(1);
+  EXPECT_TRUE(live.counts().sweep_due);
+  store_.deliver_one(random_);
+  env_.clock.advance(Duration{1});
+  live.committed(2);
+  EXPECT_FALSE(live.counts().sweep_due);
+  EXPECT_THAT(dump(), IsEmpty());
+}
+
+TYPED_TEST(FlushSink, F7_NoSweepIsDueWhereTheStoreFencesTheDead) {
+  auto run = this->start("late", this->first());
+  run.begin();
+  EXPECT_FALSE(run.counts().sweep_due);
+}
+
 }  // namespace
 }  // namespace strand::sim

@@ -69,10 +69,22 @@ void SimStore::crash() {
 bool SimStore::deliver_one(Random& random) {
   if (under_way_.empty()) return false;
   const auto at = under_way_.begin() + static_cast<int64_t>(random.below(under_way_.size()));
-  const std::function<void()> arrive = std::move(*at);
+  const std::function<void()> arrive = std::move(at->arrive);
   under_way_.erase(at);
   arrive();
   return true;
+}
+
+void SimStore::deliver_of_the_dead() {
+  for (size_t i = 0; i < under_way_.size();) {
+    if (under_way_[i].number > of_the_dead_) {
+      ++i;
+      continue;
+    }
+    const std::function<void()> arrive = std::move(under_way_[i].arrive);
+    under_way_.erase(under_way_.begin() + static_cast<int64_t>(i));
+    arrive();
+  }
 }
 
 /// A connection of the flush protocol.
@@ -107,6 +119,7 @@ class SimStore::TableConnection final : public table::TableStore {
         [&]() -> Result<table::Listing> { return store_.tables_.list(sender_, low, high); }, [] {});
   }
 
+  bool fences() const override { return store_.options_.attempt_rows; }
   void close() override {}
 
  private:
@@ -117,7 +130,7 @@ class SimStore::TableConnection final : public table::TableStore {
 
   void travel(const std::vector<SimRequest>& requests) {
     const auto send = [this](std::vector<SimRequest> part) {
-      store_.under_way_.push_back([tables = &store_.tables_, sender = sender_, part = std::move(part)] {
+      store_.send([tables = &store_.tables_, sender = sender_, part = std::move(part)] {
         [[maybe_unused]] const auto unheard = tables->apply(sender, part);
       });
     };
@@ -171,7 +184,7 @@ class SimStore::TransactionConnection final : public table::TransactionStore {
     return store_.call<table::CommitOutcome>(
         StoreCall::kCommit, life_, [&] { return store_.tables_.commit(spec_, commit); },
         [&] {
-          store_.under_way_.push_back([tables = &store_.tables_, spec = spec_, commit] {
+          store_.send([tables = &store_.tables_, spec = spec_, commit] {
             [[maybe_unused]] const auto unheard = tables->commit(spec, commit);
           });
         });

@@ -45,6 +45,10 @@ class SimStore {
   /// Lets one request arrive. False: none is under way.
   bool deliver_one(Random& random);
   void drop_under_way() { under_way_.clear(); }
+  /// A new attempt has started: what is under way now was sent by the dead.
+  void start_attempt() { of_the_dead_ = sent_; }
+  /// The longest life of a request is over: what the dead have sent has arrived.
+  void deliver_of_the_dead();
 
   const SimTables& tables() const { return tables_; }
   /// `ad_7 H10: late_valid=1 [7.2.41]`, one line a row and writer, in the order of the keys' texts. With
@@ -69,7 +73,14 @@ class SimStore {
   uint64_t calls_ = 0;
   uint64_t life_ = 0;
   bool dead_ = false;
-  std::vector<std::function<void()>> under_way_;
+  struct UnderWay {
+    std::function<void()> arrive;
+    uint64_t number;
+  };
+  void send(std::function<void()> arrive) { under_way_.push_back({std::move(arrive), ++sent_}); }
+  std::vector<UnderWay> under_way_;
+  uint64_t sent_ = 0;
+  uint64_t of_the_dead_ = 0;  // numbers up to here
 };
 
 }  // namespace strand::sim

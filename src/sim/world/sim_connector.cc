@@ -18,6 +18,7 @@ connect::Connector simstore_connector(SimStore* store, connect::table::Rules rul
     options.closed_rows = context.closed_rows;
     options.lane = parallel ? lane++ : lane;
     options.events = context.events;
+    options.request_life = kRequestLife;
     options.rules = rules;
     return connect::table::make_flush_sink(connect::table::writer_spec(context, context.table),
                                            store->connect(), context.env, options);
