@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 RUNS ?= 100000
 N ?= 100
 
-.PHONY: deps build test demo bench story sim crash format tidy sanitize arm64 clean
+.PHONY: deps build test demo bench story sim mutations crash format tidy sanitize arm64 clean
 
 deps:
 	@scripts/install-deps.sh
@@ -26,7 +26,10 @@ story: build
 	@build/release/bin/story_test --facts
 
 sim: build
-	@build/release/bin/strandline sim examples/ad-clicks/job.sql --windows --runs $(RUNS)
+	@build/release/bin/strandline sim examples/ad-clicks/job.sql --random-jobs --runs $(RUNS)
+
+mutations: build
+	@python3 tests/mutations/run.py -j $(JOBS)
 
 crash: build
 	@python3 tests/integration/kill_test.py --binary build/release/bin/strandline --kills $(N)
