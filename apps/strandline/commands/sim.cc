@@ -6,15 +6,19 @@
 #include <cstdio>
 #include <functional>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "../command.h"
+#include "sim/world/any_job.h"
 #include "sim/world/judge_ad_clicks.h"
 #include "sim/world/simulation.h"
+#include "sim/world/table_jobs.h"
 #include "sim/world/window_jobs.h"
 #include "sim_canaries.h"
+#include "sim_schedule.h"
 #include "sim_summary.h"
 
 namespace strand::app {
@@ -31,39 +35,56 @@ struct Arguments {
   uint64_t seed = 1;
   int crashes = 4;
   unsigned threads = 1;
-  bool windows = false;
+  bool random_jobs = false;
   bool canaries = false;
   std::string canary;
+  std::string input;
   bool trace = false;
+  bool stop = false;
   uint64_t only = 0;
 };
 
 /// Every 3rd run has a worse disk, every 5th keeps one checkpoint only, every 7th gives checkpoints little
-/// time.
+/// time, every 11th has a store that does not fence the dead; every 4th has event times on whole seconds.
 SimulationOptions options_of(uint64_t seed) {
   SimulationOptions options;
   options.seed = seed;
   if (seed % 3 == 0) options.env_fault = 0.004;
   if (seed % 5 == 0) options.retained = 1;
   if (seed % 7 == 0) options.checkpoint_timeout = Duration{4'000};
+  if (seed % 4 == 1) options.input.grain = Duration{1'000};
+  if (seed % 11 == 0) options.defences.attempt_rows = false;
   return options;
 }
 
-/// The job as it is, the job with partial sums that wait half a second, and random jobs with windows.
+/// The job as it is, the job with partial sums that wait half a second, and random jobs of every kind.
 struct Jobs {
-  static constexpr uint64_t kWindowJobs = 96;
-  std::vector<SimulatedJob> given;    // 2
-  std::vector<SimulatedJob> windows;  // none: only the given job is run
+  static constexpr uint64_t kKinds = 4 + sim::kTableJobKinds;  // of random jobs
+  static constexpr uint64_t kOfAKind = 12;
+  std::vector<SimulatedJob> given;   // 2
+  std::vector<SimulatedJob> random;  // in turn of every kind; none: only the given job is run
 
-  const SimulatedJob& of(uint64_t seed) const {
-    if (!windows.empty() && seed % 3 == 2) return windows[(seed / 3) % windows.size()];
+  const SimulatedJob& of(uint64_t seed, const std::string& only = {}) const {
+    if (!only.empty()) return one_of(only, seed);
+    if (!random.empty() && seed % 3 == 2) return random[(seed / 3) % random.size()];
+    return given[seed % 2];
+  }
+
+ private:
+  /// Of one kind.
+  const SimulatedJob& one_of(const std::string& kind, uint64_t seed) const {
+    size_t left = seed % kOfAKind;
+    for (const SimulatedJob& job : random) {
+      if (job.name == kind && left-- == 0) return job;
+    }
     return given[seed % 2];
   }
 };
 
 /// Runs seeds until `runs` of them count, and stops at the first difference where that is asked for.
 SimSummary run_many(const Jobs& jobs, const Arguments& arguments,
-                    const std::function<void(SimulationOptions&)>& change, bool stop_at_first) {
+                    const std::function<void(SimulationOptions&)>& change, bool stop_at_first,
+                    const std::string& only = {}) {
   std::atomic<uint64_t> next{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
@@ -73,7 +94,7 @@ SimSummary run_many(const Jobs& jobs, const Arguments& arguments,
       SimulationOptions options = options_of(arguments.seed + next++);
       options.crashes_max = arguments.crashes;
       change(options);
-      const SimulatedJob& job = jobs.of(options.seed);
+      const SimulatedJob& job = jobs.of(options.seed, only);
       const SimulationResult result = sim::simulate(job, options);
       const std::lock_guard lock(mutex);
       if (stop) return;
@@ -100,8 +121,13 @@ SimSummary run_many(const Jobs& jobs, const Arguments& arguments,
 
 int run_all(const Jobs& jobs, const Arguments& arguments, env::Clock& clock) {
   const int64_t began = clock.steady_nanos();
-  const SimSummary sum = run_many(jobs, arguments, [](SimulationOptions&) {}, false);
+  const SimSummary sum = run_many(jobs, arguments, [](SimulationOptions&) {}, arguments.stop);
   sum.print(static_cast<double>(clock.steady_nanos() - began) * 1e-9);
+  if (sum.differing() > 0) {
+    SimulationOptions options = options_of(sum.first_bad());
+    options.crashes_max = arguments.crashes;
+    print_smallest_schedule(jobs.of(options.seed), options);
+  }
   return sum.differing() == 0 && sum.print_gaps() == 0 ? 0 : 1;
 }
 
@@ -114,13 +140,15 @@ int run_canaries(const Jobs& jobs, const Arguments& arguments) {
       continue;
     Arguments of = arguments;
     of.runs = canary.second_line ? std::min<uint64_t>(arguments.runs, 300) : arguments.runs;
-    const SimSummary without = run_many(jobs, of, canary.remove, true);
+    const SimSummary without = run_many(jobs, of, canary.remove, true, canary.job);
     of.runs = std::max<uint64_t>(without.runs(), 50);
     const auto keep = [&](SimulationOptions& options) {
       canary.remove(options);
+      const bool fences = options.defences.attempt_rows;
       options.defences = {};
+      options.defences.attempt_rows = fences;
     };
-    const SimSummary with = run_many(jobs, of, keep, true);
+    const SimSummary with = run_many(jobs, of, keep, true, canary.job);
     const bool caught = without.differing() > 0;
     const bool fine = with.differing() == 0 && caught != canary.second_line;
     (fine ? caught_all : faults) += 1;
@@ -131,6 +159,13 @@ int run_canaries(const Jobs& jobs, const Arguments& arguments) {
                 with.differing() == 0 ? "" : "; DIFFERS WITH IT, TOO");
     const std::string first = with.differing() == 0 ? without.first_difference() : with.first_difference();
     if (!first.empty()) std::printf("    %s\n", first.c_str());
+    if (caught && !arguments.canary.empty()) {
+      SimulationOptions options = options_of(without.first_bad());
+      options.crashes_max = arguments.crashes;
+      canary.remove(options);
+      print_smallest_schedule(jobs.of(options.seed, canary.job), options);
+      std::printf("missing: %s\n", canary.name);
+    }
     std::fflush(stdout);
   }
   std::printf("%d as expected, %d not\n", caught_all, faults);
@@ -154,12 +189,51 @@ int run_one(const Jobs& jobs, const Arguments& arguments) {
   return result.differences.empty() && same ? 0 : 1;
 }
 
+/// The files of each table that the job reads: those in DIR/TABLE, and those of DIR whose name begins so.
+/// Empty: no folder was given.
+Result<sim::GivenInput> given_input(Context& context, const plan::Plan& plan, const std::string& folder) {
+  sim::GivenInput given;
+  if (folder.empty()) return given;
+  for (const plan::NodePtr& node : plan.nodes()) {
+    const auto* scan = std::get_if<plan::Scan>(&node->detail);
+    if (scan == nullptr) continue;
+    auto& shards = given[scan->table.name];
+    shards.clear();
+    const std::string own = folder + "/" + scan->table.name;
+    const auto stat = context.real.files.stat(own);
+    const bool has_folder = stat.ok() && stat->is_dir;
+    const std::string where = has_folder ? own : folder;
+    STRAND_TRY(const auto files, context.real.files.list(where));
+    for (const auto& file : files) {
+      if (file.is_dir || (!has_folder && !file.name.starts_with(scan->table.name))) continue;
+      STRAND_TRY(const std::string text, env::read_all(context.real.files, where + "/" + file.name));
+      auto& lines = shards.emplace_back();
+      std::istringstream in(text);
+      for (std::string line; std::getline(in, line);) {
+        if (!line.empty()) lines.push_back(line);
+      }
+    }
+    if (!shards.empty()) continue;
+    return Status(ErrorCode::kFileNotFound,
+                  "expected files of table " + scan->table.name + " in " + own + " or beside, found none")
+        .at(folder)
+        .hint("put its lines into " + own + "/, or leave --input out to have them made");
+  }
+  return given;
+}
+
 /// The job with what the simulator puts at its ends; `settings` come on top of the user's.
-Result<SimulatedJob> simulated(Context& context, engine::JobArguments job,
+Result<SimulatedJob> simulated(Context& context, const Arguments& arguments,
                                const std::vector<std::string>& settings) {
+  engine::JobArguments job = arguments.job;
   job.set.insert(job.set.end(), settings.begin(), settings.end());
   STRAND_TRY(const auto compiled, load(context, job));
-  return sim::simulated_ad_clicks(compiled.plan);
+  if (arguments.input.empty()) {
+    auto clicks = sim::simulated_ad_clicks(compiled.plan);
+    if (clicks.ok()) return clicks;
+  }
+  STRAND_TRY(auto given, given_input(context, compiled.plan, arguments.input));
+  return sim::any_job(compiled.plan, std::move(given), /*parallel=*/!settings.empty());
 }
 
 Result<Jobs> make_jobs(Context& context, const Arguments& arguments) {
@@ -167,12 +241,15 @@ Result<Jobs> make_jobs(Context& context, const Arguments& arguments) {
                                              "table.exec.mini-batch.allow-latency=500 ms"};
   Jobs jobs;
   for (const auto& settings : {std::vector<std::string>{}, partials}) {
-    STRAND_TRY(auto job, simulated(context, arguments.job, settings));
+    STRAND_TRY(auto job, simulated(context, arguments, settings));
     jobs.given.push_back(std::move(job));
   }
-  for (uint64_t seed = 0; arguments.windows && seed < Jobs::kWindowJobs; ++seed) {
-    STRAND_TRY(auto job, sim::window_job(seed));
-    jobs.windows.push_back(std::move(job));
+  for (uint64_t seed = 0; arguments.random_jobs && seed < Jobs::kOfAKind; ++seed) {
+    for (uint64_t kind = 0; kind < Jobs::kKinds; ++kind) {
+      STRAND_TRY(auto job, kind < 4 ? sim::window_job(4 * seed + kind)
+                                    : sim::table_job(sim::kTableJobKinds * seed + kind - 4));
+      jobs.random.push_back(std::move(job));
+    }
   }
   return jobs;
 }
@@ -190,14 +267,16 @@ void add_sim(CLI::App& app, Context& context, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   arguments->threads = static_cast<unsigned>(cores());
   CLI::App* command = app.add_subcommand(
-      "sim",
-      "Run the ad-click job in virtual time, crash it anywhere, and compare every table with a recount");
+      "sim", "Run the job in virtual time, crash it anywhere, and compare every table with a recount");
   add_job_options(*command, arguments->job);
   command
       ->add_option("--runs", arguments->runs,
                    "How many lives of the job, each with clicks and faults of its own")
       ->check(at_least(1))
       ->capture_default_str();
+  command->add_option(
+      "--input", arguments->input,
+      "Folder with lines for each table, TABLE/... or TABLE*; else lines are made from the schemas");
   command->add_option("--seed", arguments->seed, "Seed of the first run; the others follow")
       ->check(at_least(1))
       ->capture_default_str();
@@ -208,11 +287,12 @@ void add_sim(CLI::App& app, Context& context, int& exit_code) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->add_flag(
-      "--windows", arguments->windows,
-      "Every third run takes a random job with tumbling, hopping, cumulating or session windows");
+      "--random-jobs", arguments->random_jobs,
+      "Every third run takes a random job: windows of each kind, OVER, joins, Top-N, GROUP BY over changes");
   CLI::Option* only =
       command->add_option("--only", arguments->only, "Run this seed alone, twice, and compare the traces")
           ->check(at_least(1));
+  command->add_flag("--stop", arguments->stop, "Stop at the first run that differs");
   command->add_flag("--trace", arguments->trace, "Print every step of the run")->needs(only);
   CLI::Option* canaries =
       command
@@ -223,10 +303,11 @@ void add_sim(CLI::App& app, Context& context, int& exit_code) {
       ->needs(canaries);
   command->footer(
       "Example: strandline sim examples/ad-clicks/job.sql --runs 1000 --crashes 4\n"
-      "The SQL runs as it is; clicks, files, clock and database are simulated, nothing is read or written. A "
-      "run"
-      " that\ndiffers is named by its seed: --only SEED --trace repeats it, with the same --crashes and "
-      "--windows.");
+      "The SQL runs as it is; files, clock and database are simulated. Of the ad-click job the clicks are "
+      "made, of any "
+      "other job\nlines for the schemas of its tables, or those of --input are read. A run that\ndiffers is "
+      "named by its seed: --only SEED --trace repeats it, with the same --crashes and "
+      "--random-jobs.");
   command->callback([&context, &exit_code, arguments] { exit_code = sim_job(context, *arguments); });
 }
 

@@ -23,6 +23,42 @@ void slow_store(Options& o) {
   o.arrivals = 0.0005;
 }
 
+/// Commits wait for their store, so that epochs pile up; the process dies meanwhile.
+void outages(Options& o) {
+  o.outages = 0.5;
+  o.arrivals = 0.0002;
+  o.power_loss = 0;
+}
+
+/// Event times and window ends lie on whole seconds, so that a watermark is often just before an end.
+void whole_seconds(Options& o) {
+  o.input.grain = Duration{1'000};
+  o.input.late = 0.2;
+}
+
+/// A store without transactions over two rows: each request travels alone, and those of the dead may come
+/// after the flush.
+void loose(Options& o) {
+  slow_store(o);
+  o.defences.attempt_rows = false;
+}
+
+/// Some snapshots take longer than the next barrier.
+void stuck_uploads(Options& o) {
+  o.stuck_uploads = 0.1;
+  o.checkpoint_timeout = Duration{9'000};
+}
+
+/// While the job is down much comes in, so that one shard is read far ahead of the others.
+void long_downtime(Options& o) { o.downtime_max = Duration{60'000}; }
+
+/// Every start after a stop is a new generation, from an older savepoint mostly.
+void upgrades(Options& o) {
+  sparse(o);
+  o.goes_back = 0.8;
+  o.upgrades = 1;
+}
+
 void late_clicks(Options& o) { o.input.late = 0.2; }
 
 /// The power fails at every crash, and often.
@@ -38,11 +74,14 @@ SimCanary rules(const char* name, std::vector<bool Rules::*> off, void (*more)(O
           second_line};
 }
 
-SimCanary engine(const char* name, bool runtime::Defences::* off, void (*more)(Options&) = nullptr) {
-  return {name, [off, more](Options& o) {
+SimCanary engine(const char* name, bool runtime::Defences::* off, void (*more)(Options&) = nullptr,
+                 std::string job = {}, bool second_line = false) {
+  return {name,
+          [off, more](Options& o) {
             o.defences.runtime.*off = false;
             if (more != nullptr) more(o);
-          }};
+          },
+          second_line, std::move(job)};
 }
 
 /// The syncs of files in a folder, or of the folder itself.
@@ -78,6 +117,7 @@ const std::vector<SimCanary>& sim_canaries() {
                o.power_loss = 1.0;
              }),
       engine("E2 attempt recorded before it writes", &D::e2, [](Options& o) { o.goes_back = 0.8; }),
+      engine("an upload that comes too late counts for nothing", &D::given_up_uploads, stuck_uploads),
       engine("dead work ends before the next attempt", &D::dead_work,
              [](Options& o) {
                o.retained = 1;
@@ -87,6 +127,9 @@ const std::vector<SimCanary>& sim_canaries() {
              }),
       engine("T1 floor", &D::t1_floor),
       engine("T1 restored floor", &D::t1_restored),
+      engine("T2 floor of the key group", &D::t2_floor_by_group),
+      engine("T3 late from the instant that closes", &D::t3_late_as_closed, whole_seconds),
+      engine("T7 no idle mark in a checkpoint", &D::t7_no_idle_marks, long_downtime, "session", true),
       engine("T5 the end of time is no floor", &D::t5_end_is_no_floor),
       engine("T5 what roll-ups have closed is closed below", &D::t5_closed_below),
       engine("buffers emptied at the barrier", &D::barrier_buffers),
@@ -98,10 +141,26 @@ const std::vector<SimCanary>& sim_canaries() {
       rules("F3 only the writer's columns", {&Rules::f3}),
       rules("W1 absolute values", {&Rules::w1}),
       rules("W3 tag at the barrier", {&Rules::w3}),
+      rules("W2 a higher attempt is not overwritten", {&Rules::w2}, loose),
+      rules("W2s nor a later request", {&Rules::w2s}, loose),
+      rules("F3c the flush compares and sets", {&Rules::f3c}, loose),
+      rules("F5 the flush is repeated", {&Rules::f5}, sparse),
+      rules("F7 second sweep", {&Rules::f7}, loose),
+      rules("F7w not before requests of the dead have come", {&Rules::f7w}, loose),
+      engine("F7d that it is due is recorded", &D::f7d, loose),
+      rules("F8 a new generation flushes", {&Rules::f8}, upgrades),
+      rules("F9 back to the restored epoch", {&Rules::f9}, sparse),
       rules("W6 attempt row", {&Rules::w6}, slow_store),
+      rules("X2 uncommitted rows in every checkpoint", {&Rules::x2}, outages),
+      rules("X3c, X1 the sink is claimed", {&Rules::x3c, &Rules::x1}, outages),
+      rules("W5 barriers wait for acknowledgements", {&Rules::w5}, slow_store),
       rules("X1c, X3 rows show with their checkpoint", {&Rules::x1c, &Rules::x3}),
       rules("X1m a repeated commit changes nothing", {&Rules::x1m}),
       rules("X3e, X1m only epochs above the marker", {&Rules::x3e, &Rules::x1m}),
+      rules("W4 finished rows are refused", {&Rules::w4}, slow_store, true),
+      rules("X1 alone, with the claim and X1m", {&Rules::x1}, outages, true),
+      rules("X3a markers of subtasks that are no more", {&Rules::x3a}, outages, true),
+      rules("X3e alone, with X1m", {&Rules::x3e}, outages, true),
       sync_of_files("fsync of state files", "/checkpoints/files/"),
       sync_of_files("fsync of manifests", "/checkpoints/manifests/"),
       sync_of_files("fsync of attempts", "/checkpoints/attempts/"),
@@ -115,6 +174,8 @@ const std::vector<SimCanary>& sim_canaries() {
       sync_of_folder("fsync of the folder of attempts", "/checkpoints/attempts"),
       sync_of_folder("fsync of the folder of checkpoints", "/checkpoints"),
       sync_of_folder("fsync of the folder of rows", "/exceptions"),
+      sync_of_folder("fsync of the folder of markers", "/exceptions/.strandline/strand"),
+      sync_of_files("fsync of the note of what is shown", "/exceptions/.strandline/strand/shown"),
   };
   return kAll;
 }

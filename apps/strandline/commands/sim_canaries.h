@@ -14,6 +14,8 @@ struct SimCanary {
   std::function<void(sim::SimulationOptions&)> remove;
   /// Another rule covers it, so nothing may differ without it.
   bool second_line = false;
+  /// The random jobs that it shows in soonest, by name; empty: the usual mixture.
+  std::string job = {};
 };
 
 const std::vector<SimCanary>& sim_canaries();

@@ -14,6 +14,7 @@ constexpr const char* kSteps[] = {"attempt",   "restore", "flush",    "between c
                                   "epoch",     "barrier", "snapshot", "manifest",
                                   "savepoint", "commit",  "stop"};
 constexpr uint64_t kRunsPerFault = 200;
+constexpr uint64_t kRunsPerKind = 40;     // every kind of job: 500 in 20,000
 constexpr uint64_t kRunsEnough = 20'000;  // in fewer, chance alone may leave one out
 
 int64_t faults_of(const sim::StoreFaultCounts& counts, StoreCall call) {
@@ -95,6 +96,12 @@ int SimSummary::print_gaps() const {
     std::printf("TOO FEW FAULTS: %s: %lld of %lld\n", what.c_str(), static_cast<long long>(faults),
                 static_cast<long long>(needed));
   };
+  for (const auto& [job, runs] : jobs_) {
+    const uint64_t kind_needed = runs_ < kRunsEnough ? 0 : runs_ / kRunsPerKind;
+    if (runs >= kind_needed) continue;
+    ++gaps;
+    std::printf("TOO FEW RUNS: %s: %llu of %llu\n", job.c_str(), u(runs), u(kind_needed));
+  }
   for (const char* step : kSteps) {
     const auto found = sum_.crash_steps.find(step);
     check(step, found == sum_.crash_steps.end() ? 0 : found->second);

@@ -18,11 +18,13 @@ class SimSummary {
   uint64_t runs() const { return runs_; }  // that count
   uint64_t not_counted() const { return not_counted_; }
   uint64_t differing() const { return differing_; }
+  uint64_t first_bad() const { return first_bad_; }  // its seed
   /// With its seed; empty if nothing differs.
   std::string first_difference() const;
   void print(double seconds) const;
-  /// Names every step of the protocol, call of the environment and call of the store that fewer faults have
-  /// hit than so many runs must: 100 in 20,000; fewer runs are asked for none. Returns how many there are.
+  /// Names every kind of job with fewer runs than 500 in 20,000, and every step of the protocol, call of the
+  /// environment and call of the store that fewer faults have hit than 100; fewer runs are asked for none.
+  /// Returns how many there are.
   int print_gaps() const;
 
  private:

@@ -64,7 +64,7 @@ ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape) {
     int64_t delay = random.between(0, shape.disorder.millis);
     if (random.chance(shape.late)) delay = random.between(60'000, 180'000);
     const int64_t arrival = click.at.millis;
-    click.event_millis = arrival - delay;
+    click.event_millis = (arrival - delay) / shape.grain.millis * shape.grain.millis;
     const int64_t impression = click.event_millis - random.between(0, 20'000);
     // Event time is the arrival where the phone is years ahead.
     const bool year_2031 = random.chance(shape.future);

@@ -29,6 +29,7 @@ struct ClickInput {
   size_t shards = 3;
   bool all_from_the_start = false;  // no shard comes while the job runs
   std::vector<ClickLine> lines;     // in the order of `at`
+  std::vector<std::string> files;   // where each shard stands; empty: S1.jsonl, S2.jsonl ... of the clicks
 };
 
 struct ClickShape {
@@ -41,6 +42,7 @@ struct ClickShape {
   double late = 0.04;  // by 1 to 3 minutes
   double bad = 0.01;
   double silent_shard = 0.3;  // chance that one shard stops half way
+  Duration grain{1};          // event times are multiples of it
   double future = 0.01;       // phones whose clock is years ahead
 };
 /// No row that any order of reading makes late: nothing is old, copied, bad or ahead of its time.

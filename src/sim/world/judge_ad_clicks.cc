@@ -26,10 +26,7 @@ bool writes(const plan::Plan& plan, const std::string& table, const std::string&
 Status not_simulated(std::string message, const plan::TableSpec& table) {
   return Status(ErrorCode::kNotSimulated, std::move(message))
       .at(table.where)
-      .hint(
-          "the simulator makes ad clicks and judges the tables of examples/ad-clicks/job.sql; for any other "
-          "job"
-          " kill `strandline run` and compare with `strandline recount --diff`");
+      .hint("the simulator makes ad clicks and judges the tables of examples/ad-clicks/job.sql");
 }
 
 Status check_simulated(const plan::Plan& job) {
@@ -126,13 +123,14 @@ class AdClicksJudge final : public Judge {
     return late;
   }
 
-  static std::map<std::string, int64_t> read_exceptions(SimFileSystem& disk) {
-    std::map<std::string, int64_t> verdicts;
-    const auto files = disk.list(kExceptions);
-    if (!files.ok()) return verdicts;
+  /// Adds up the verdicts of the files in a folder.
+  static void read_exceptions(SimFileSystem& disk, const std::string& folder,
+                              std::map<std::string, int64_t>& verdicts) {
+    const auto files = disk.list(folder);
+    if (!files.ok()) return;
     for (const auto& file : *files) {
       if (file.is_dir || file.name[0] == '.' || file.name[0] == '_') continue;
-      const auto text = env::read_all(disk, std::string(kExceptions) + "/" + file.name);
+      const auto text = env::read_all(disk, folder + "/" + file.name);
       if (!text.ok()) continue;
       for (size_t from = 0; from < text->size();) {
         const size_t end = text->find('\n', from);
@@ -142,13 +140,14 @@ class AdClicksJudge final : public Judge {
         ++verdicts[row.is_object() ? row.value("verdict", "none") : "unreadable"];
       }
     }
-    return verdicts;
   }
 
   /// Each copy, late click and bad line is in the log of exceptions once.
   static void compare_exceptions(const Recount& truth, int64_t late, SimFileSystem& disk,
                                  std::vector<std::string>& out) {
-    auto verdicts = read_exceptions(disk);
+    std::map<std::string, int64_t> verdicts;
+    for (const std::string& folder : {std::string(kExceptions), std::string(kTakenFiles)})
+      read_exceptions(disk, folder, verdicts);
     const auto expect = [&](const std::string& verdict, int64_t expected) {
       if (verdicts[verdict] == expected) return;
       out.push_back("exceptions: " + std::to_string(verdicts[verdict]) + " " + verdict + ", expected " +
@@ -171,6 +170,7 @@ Result<SimulatedJob> simulated_ad_clicks(const plan::Plan& job) {
   STRAND_OK(check_simulated(job));
   SimulatedJob out;
   out.name = job.job;
+  out.file_folder = kExceptions;
   out.judge = std::make_shared<AdClicksJudge>(writes(job, kRunning, "total"),
                                               writes(job, kExceptions + 1, "verdict"));
   out.plan = plan::with_ends(

@@ -1,6 +1,8 @@
 #include "sim/world/simulation.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "connect/file/connector.h"
@@ -17,9 +19,12 @@ constexpr uint64_t kTaskLanes = 1'000;         // lanes below are those of tasks
 constexpr const char* kState = "/state";
 constexpr const char* kClicks = "/clicks";
 constexpr int kRestartsMax = 60;
+constexpr Duration kInterval{15'000};  // of checkpoints
 // Calls that a job hardly ever makes fail more often than the others.
 constexpr double kRareCalls = 400;  // so much
 constexpr double kRareStoreFault = 0.04;
+constexpr double kArrivalsBehindReads = 0.2;  // a request comes just when somebody has read the store
+constexpr double kReaders = 0.001;            // of the steps, somebody takes files away
 
 /// Faults of the environment, each call by chance up to a number of them, and a crash at a chosen call.
 class EnvFaults {
@@ -84,9 +89,10 @@ class Life {
     registry_.add("simstore", simstore_connector(&store_, options.defences.rules));
     registry_.add("simshared", simstore_connector(&store_, options.defences.rules, /*parallel=*/true));
     registry_.add("simlog", simlog_connector(&store_, options.defences.rules));
-    input_ = make_clicks(options.seed, kStart + Duration{1000},
-                         job.punctual ? punctual(options.input) : options.input);
-    input_.all_from_the_start = job.punctual;
+    const ClickShape shape = job.punctual ? punctual(options.input) : options.input;
+    input_ = job.make_input ? job.make_input(options.seed, kStart + Duration{1000}, shape)
+                            : make_clicks(options.seed, kStart + Duration{1000}, shape);
+    input_.all_from_the_start = input_.all_from_the_start || job.punctual;
     crashes_left_ = static_cast<int>(random_.below(static_cast<uint64_t>(options.crashes_max) + 1));
     if (options.crashes_max > 0 && crashes_left_ == 0) crashes_left_ = 1;
     asks_left_ = static_cast<int>(random_.below(static_cast<uint64_t>(options.asks_max) + 1));
@@ -120,6 +126,9 @@ class Life {
       });
     }
     STRAND_CHECK(world_.files.make_dirs(kClicks).ok());
+    for (const std::string& file : input_.files)
+      STRAND_CHECK(world_.files.make_dirs(file.substr(0, file.rfind('/'))).ok());
+    if (!job_.file_folder.empty()) STRAND_CHECK(world_.files.make_dirs(kTakenFiles).ok());
     for (size_t shard = 0; input_.all_from_the_start && shard < input_.shards; ++shard) append(shard, "");
     faults_.off(false);
     store_.set_plan([this](const StoreCallInfo& info) { return store_fault(info); });
@@ -127,6 +136,8 @@ class Life {
     world_.executor.set_delay([this, slow_uploads](uint64_t lane) {
       if (slow_uploads && lane < kTaskLanes && next_line_ < input_.lines.size())
         return Duration{random_.between(1'000, 9'000)};
+      if (lane < kTaskLanes && next_line_ < input_.lines.size() && random_.chance(options_.stuck_uploads))
+        return Duration{random_.between(kInterval.millis, 3 * kInterval.millis)};
       return Duration{random_.chance(0.3) ? random_.between(0, 400) : 0};
     });
     world_.executor.set_dead([this] { return world_.files.dead() || store_.dead(); });
@@ -135,6 +146,15 @@ class Life {
   }
 
   StoreFault store_fault(const StoreCallInfo& info) {
+    read_store_ = read_store_ || info.call == StoreCall::kMarkers || info.call == StoreCall::kList;
+    if (info.call == StoreCall::kCommit && !ending_calmly_) {
+      const WallTime now = world_.clock.now();
+      if (now < outage_until_) return StoreFault::kUnavailable;
+      if (options_.outages > 0 && random_.chance(options_.outages)) {
+        outage_until_ = now + Duration{random_.between(kInterval.millis, 2 * kInterval.millis)};
+        return StoreFault::kDelayed;
+      }
+    }
     const double least = info.call == StoreCall::kMarkers ? kRareStoreFault : 0;
     if (ending_calmly_ || !store_random_.chance(std::max(options_.store_fault, least)))
       return StoreFault::kNone;
@@ -144,7 +164,9 @@ class Life {
     const StoreFault fault = kKinds[store_random_.below(std::size(kKinds))];
     const bool dies = fault == StoreFault::kCrashBefore || fault == StoreFault::kCrashAfter;
     if (dies && crashes_left_ <= 0) return StoreFault::kNone;
-    return can_hit(fault, info.call) ? fault : StoreFault::kNone;
+    if (!can_hit(fault, info.call)) return StoreFault::kNone;
+    tell("store, " + std::string(store_call_name(info.call)) + ": " + std::string(store_fault_name(fault)));
+    return fault;
   }
 
   /// What everything waits for.
@@ -185,10 +207,12 @@ class Life {
   // -- the world around the job
 
   void append(size_t shard, const std::string& text) {
-    const std::string path = std::string(kClicks) + "/S" + std::to_string(shard + 1) + ".jsonl";
+    const std::string path = input_.files.empty()
+                                 ? std::string(kClicks) + "/S" + std::to_string(shard + 1) + ".jsonl"
+                                 : input_.files[shard];
     auto file = world_.files.open_append(path);
     STRAND_CHECK(file.ok() && (*file)->append(text).ok() && (*file)->sync().ok());
-    STRAND_CHECK((*file)->close().ok() && world_.files.sync_dir(kClicks).ok());
+    STRAND_CHECK((*file)->close().ok() && world_.files.sync_dir(path.substr(0, path.rfind('/'))).ok());
   }
 
   /// Somebody else's process appends to the shards: no fault of ours hits it, and it syncs.
@@ -201,6 +225,26 @@ class Life {
     faults_.off(false);
   }
 
+  /// A reader takes files away, durably, whose epoch the sink has noted as shown. A file that appears again
+  /// stands under another name.
+  void take_files() {
+    faults_.off(true);
+    const std::string control = job_.file_folder + "/.strandline/strand/shown-";
+    const auto files = world_.files.list(job_.file_folder);
+    for (const auto& file : files.ok() ? *files : std::vector<env::FileInfo>()) {
+      int subtask = 0;
+      long long generation = 0;
+      long long epoch = 0;
+      if (std::sscanf(file.name.c_str(), "part-%d-%lld-%lld.", &subtask, &generation, &epoch) != 3) continue;
+      const auto shown = env::read_all(world_.files, control + std::to_string(subtask));
+      if (!shown.ok() || std::atoll(shown->c_str()) < epoch || !random_.chance(0.5)) continue;
+      const std::string name = kTakenFiles + ("/" + std::to_string(++taken_) + "-" + file.name);
+      STRAND_CHECK(world_.files.rename(job_.file_folder + "/" + file.name, name).ok());
+      STRAND_CHECK(world_.files.sync_dir(kTakenFiles).ok() && world_.files.sync_dir(job_.file_folder).ok());
+    }
+    faults_.off(false);
+  }
+
   void advance() {
     const WallTime now = world_.clock.now();
     WallTime next = std::min({next_crash_, next_ask_, WallTime{now.millis + random_.between(20, 400)}});
@@ -208,7 +252,7 @@ class Life {
     world_.clock.advance(Duration{std::max<int64_t>(next.millis - now.millis, 1)});
     if (random_.chance(0.002)) world_.clock.jump(Duration{random_.between(-3'000, 3'000)});
     const bool over = next_line_ == input_.lines.size() && now > input_.lines.back().at + Duration{8'000};
-    if (over && !asked_to_end_ && all_read()) {
+    if (over && !asked_to_end_ && all_read() && all_swept()) {
       asked_to_end_ = true;
       attempt_->ask_savepoint(true, true,
                               [this](Status status, std::string) { asked_to_end_ = status.ok(); });
@@ -225,6 +269,13 @@ class Life {
     return records == static_cast<int64_t>(input_.lines.size());
   }
 
+  /// A job that ends for good before its second sweep leaves that to a next start, which does not come.
+  bool all_swept() const {
+    return std::ranges::none_of(attempt_->tasks(), [](const auto& task) {
+      return task->view().sink && task->view().sink->sweep_due;
+    });
+  }
+
   // -- attempts
 
   Status start() {
@@ -235,14 +286,21 @@ class Life {
     options.parallelism = parallelism_;
     options.generation = generation_;
     options.retained = options_.retained;
-    options.checkpoints.interval = Duration{15'000};
+    options.checkpoints.interval = kInterval;
     options.checkpoints.timeout = options_.checkpoint_timeout;
     options.checkpoints.tolerable_failures = 2;
     options.defences = options_.defences.runtime;
     STRAND_TRY(attempt_,
                runtime::JobAttempt::start(job_.plan, registry_, options, from_, world_.env(), nullptr));
+    tell("start at parallelism " + std::to_string(parallelism_) + ", generation " +
+         std::to_string(generation_.value) +
+         (attempt_->restore_report().snapshot
+              ? " from checkpoint " + std::to_string(attempt_->restore_report().snapshot->epoch.value)
+              : ""));
     from_ = {};
     driver_ = std::make_unique<VirtualDriver>(world_, *attempt_);
+    store_.start_attempt();
+    dead_arrive_ = world_.clock.steady_nanos() + kRequestLife.millis * SimClock::kNanosPerMilli;
     asked_to_end_ = false;
     stopping_ = false;
     return Status();
@@ -270,6 +328,7 @@ class Life {
     const bool stop = random_.chance(0.8);
     const bool drain = stop && job_.drains && random_.chance(0.4);
     stopping_ = stop;
+    tell(drain ? "stop with drain" : stop ? "stop with savepoint" : "savepoint");
     attempt_->ask_savepoint(stop, drain, [this, stop, drain](Status status, const std::string& path) {
       if (status.ok()) savepoints_.push_back(path);
       if (status.ok() && drain) ++result_.drains;
@@ -290,7 +349,11 @@ class Life {
     }
     if (world_.clock.now() >= next_crash_) return die();
     if (world_.clock.now() >= next_ask_) ask();
-    if (store_.under_way() > 0 && random_.chance(options_.arrivals)) store_.deliver_one(random_);
+    if (!job_.file_folder.empty() && random_.chance(kReaders)) take_files();
+    const bool just_read = std::exchange(read_store_, false);
+    if (store_.under_way() > 0 && random_.chance(just_read ? kArrivalsBehindReads : options_.arrivals))
+      store_.deliver_one(random_);
+    if (store_.under_way() > 0 && world_.clock.steady_nanos() >= dead_arrive_) store_.deliver_of_the_dead();
     STRAND_TRY(const bool progressed, driver_->stumble(random_));
     if (attempt_->finished()) return finish();
     if (!progressed || random_.chance(0.01)) advance();
@@ -308,14 +371,14 @@ class Life {
     ++result_.starts;
     drop_attempt();
     plan_start(/*stopped=*/true);
-    start_at_ = world_.clock.now() + Duration{random_.between(10, 3'000)};
+    start_at_ = world_.clock.now() + Duration{random_.between(10, options_.downtime_max.millis)};
     return Status();
   }
 
   /// The process dies, the machine perhaps with it.
   Status die() {
     const bool power = random_.chance(options_.power_loss);
-    note_step();
+    note_step(power);
     ++result_.crashes;
     --crashes_left_;
     drop_attempt();
@@ -327,13 +390,24 @@ class Life {
     }
     if (crashes_left_ <= 0) ending_calmly_ = random_.chance(0.5);
     plan_start(/*stopped=*/false);
-    start_at_ = world_.clock.now() + Duration{random_.between(10, 3'000)};
+    start_at_ = world_.clock.now() + Duration{random_.between(10, options_.downtime_max.millis)};
     next_crash_ = pick_crash();
     return Status();
   }
 
+  void tell(const std::string& what) {
+    constexpr size_t kToldMax = 200;
+    if (result_.schedule.size() < kToldMax)
+      result_.schedule.push_back(format_utc(world_.clock.now().millis).substr(11, 12) + "  " + what);
+  }
+
   /// What the protocol was doing, for the summary.
-  void note_step() { ++result_.crash_steps[step()]; }
+  void note_step(bool power) {
+    const std::string at = step();
+    ++result_.crash_steps[at];
+    tell(std::string(power ? "power fails: " : "crash: ") + at +
+         (world_.files.dead() ? ", in a call for " + faults_.died_at() : ""));
+  }
 
   const char* step() {
     if (world_.files.dead()) {
@@ -368,6 +442,7 @@ class Life {
       finished_ = gave_up_ = true;
       return;
     }
+    tell("restart after " + status.to_string());
     drop_attempt();
     start_at_ = world_.clock.now() + Duration{random_.between(50, 1'000)};
   }
@@ -402,6 +477,10 @@ class Life {
   connect::Registry registry_;
   ClickInput input_;
   size_t next_line_ = 0;
+  int64_t taken_ = 0;
+  int64_t dead_arrive_ = 0;  // steady time at which requests of the dead have arrived
+  bool read_store_ = false;  // since the last step somebody has read what the store holds
+  WallTime outage_until_{0};
   std::unique_ptr<runtime::JobAttempt> attempt_;
   std::unique_ptr<VirtualDriver> driver_;
   int32_t parallelism_ = 1;

@@ -33,10 +33,13 @@ struct SimulationOptions {
   double power_loss = 0.4;   // share of the crashes in which the machine loses power
   double env_fault = 0.001;  // chance of a fault at a call of the environment
   int env_faults_max = 5;
-  double arrivals = 0.02;       // chance in each step that a request under way arrives
-  double slow_uploads = 0.15;   // share of the runs in which snapshots take seconds to write
-  double store_fault = 0.01;    // chance of a fault at a call of the store
-  int32_t parallelism_max = 4;  // each attempt draws its own
+  double arrivals = 0.02;        // chance in each step that a request under way arrives
+  double slow_uploads = 0.15;    // share of the runs in which snapshots take seconds to write
+  double store_fault = 0.01;     // chance of a fault at a call of the store
+  double stuck_uploads = 0;      // chance that one snapshot takes longer than the next barrier
+  double outages = 0;            // chance at a commit that the store takes none for some seconds
+  Duration downtime_max{3'000};  // from a death or stop to the next start
+  int32_t parallelism_max = 4;   // each attempt draws its own
   int asks_max = 2;        // savepoints, stops and stops with drain, after which the job is started again
   double goes_back = 0.2;  // chance that a start takes an older savepoint, where the job allows that
   double upgrades = 0.2;   // chance that a start after a stop is a new generation
@@ -64,6 +67,7 @@ struct SimulationResult {
   StoreFaultCounts store_faults;
   std::map<std::string, int64_t> crash_steps;  // what the protocol was doing when it died
   std::vector<std::string> trace_lines;
+  std::vector<std::string> schedule;  // starts, faults, crashes and stops, with their times
   /// It counts: enough rows and shards, three checkpoints, and something hit it.
   bool counts() const { return rows >= 200 && shards >= 3 && checkpoints >= 3 && crashes + restarts > 0; }
 };

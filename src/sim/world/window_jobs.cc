@@ -4,8 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "base/text.h"
-#include "sim/world/simulation.h"
+#include "sim/world/click_log.h"
 #include "sql/compile.h"
 
 namespace strand::sim {
@@ -29,7 +28,7 @@ struct Shape {
 Shape shape_of(uint64_t seed) {
   Random random(seed ^ 0x3B1D);
   Shape shape{};
-  shape.kind = static_cast<Kind>(random.below(4));
+  shape.kind = static_cast<Kind>(seed % 4);
   shape.step = random.between(2, 12) * 1000;
   shape.size = shape.step * random.between(2, 5);
   if (shape.kind == Kind::kSession) shape.size = random.between(300, 3'000);
@@ -41,25 +40,19 @@ Shape shape_of(uint64_t seed) {
   return shape;
 }
 
-std::string interval(int64_t millis) {
-  std::string text = std::to_string(millis / 1000);
-  if (millis % 1000 != 0) text += "." + std::to_string(1000 + millis % 1000).substr(1);
-  return "INTERVAL '" + text + "' SECOND";
-}
-
 std::string window_function(const Shape& shape) {
   const std::string table = shape.distinct ? "firsts" : "clicks";
   const std::string partition = shape.kind == Kind::kSession && shape.by_ad ? " PARTITION BY ad_id" : "";
   const std::string begin = "TABLE " + table + partition + ", DESCRIPTOR(ts), ";
   switch (shape.kind) {
     case Kind::kTumble:
-      return "TUMBLE(" + begin + interval(shape.size) + ")";
+      return "TUMBLE(" + begin + sql_seconds(shape.size) + ")";
     case Kind::kHop:
-      return "HOP(" + begin + interval(shape.step) + ", " + interval(shape.size) + ")";
+      return "HOP(" + begin + sql_seconds(shape.step) + ", " + sql_seconds(shape.size) + ")";
     case Kind::kCumulate:
-      return "CUMULATE(" + begin + interval(shape.step) + ", " + interval(shape.size) + ")";
+      return "CUMULATE(" + begin + sql_seconds(shape.step) + ", " + sql_seconds(shape.size) + ")";
     case Kind::kSession:
-      return "SESSION(" + begin + interval(shape.size) + ")";
+      return "SESSION(" + begin + sql_seconds(shape.size) + ")";
   }
   return {};
 }
@@ -87,12 +80,6 @@ std::string print(const Totals& t) {
          " to " + std::to_string(t.high) + ")";
 }
 
-std::string instant(int64_t millis) {
-  std::string text = format_utc(millis).substr(0, 23);
-  text[10] = ' ';
-  return text;
-}
-
 struct Window {
   int64_t start;
   int64_t end;
@@ -117,7 +104,7 @@ std::vector<Window> windows_of(const Shape& shape, int64_t time) {
 using Windows = std::map<std::string, Totals>;  // by "ad start end"
 
 std::string name_of(const std::string& ad, const Window& window) {
-  return ad + " " + instant(window.start) + " " + instant(window.end);
+  return ad + " " + sql_instant(window.start) + " " + sql_instant(window.end);
 }
 
 /// Clicks whose distance is no more than the gap are one session.
@@ -194,18 +181,6 @@ class WindowJudge final : public Judge {
   }
 
  private:
-  /// Every click is in the log as often as it was clicked.
-  static void compare_log(const ClickInput& input, const SimTables& store, std::vector<std::string>& out) {
-    std::map<std::string, int64_t> times;
-    for (const std::string& row : store.added("log")) ++times[row.substr(3, row.size() - 4)];  // +I[id]
-    for (const ClickLine& line : input.lines) {
-      if (!line.bad) --times[line.click_id];
-    }
-    for (const auto& [id, more] : times) {
-      if (more != 0) out.push_back("log: " + id + " " + std::to_string(more) + " times more than clicked");
-    }
-  }
-
   Shape shape_;
 };
 
@@ -227,15 +202,9 @@ std::string window_job_sql(uint64_t seed) {
         "SET 'table.exec.mini-batch.enabled' = 'true';\nSET 'table.exec.mini-batch.allow-latency' = '700 "
         "ms';\n";
   }
-  sql +=
-      "CREATE TABLE clicks (click_id STRING, ad_id STRING, spend_micros BIGINT, device_ms BIGINT, arrival_ms "
-      "BIGINT,"
-      " ts AS TO_TIMESTAMP_LTZ(LEAST(device_ms, arrival_ms), 3), read_time AS PROCTIME(),"
-      " WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) WITH (";
-  for (const auto& [name, value] : click_files()) sql += "'" + name + "' = '" + value + "', ";
-  sql += "'json.ignore-parse-errors' = 'true', 'scan.watermark.idle-timeout' = '20 s');\n";
+  sql += create_clicks();
   sql += "CREATE TABLE windows " + columns + "CREATE TABLE late " + columns;
-  if (shape.log) sql += "CREATE TABLE log (click_id STRING) WITH ('connector' = 'simlog');\n";
+  if (shape.log) sql += create_log();
   if (shape.distinct) {
     sql +=
         "CREATE VIEW firsts AS SELECT click_id, ad_id, spend_micros, ts FROM clicks"
@@ -249,7 +218,7 @@ std::string window_job_sql(uint64_t seed) {
   sql += "EXECUTE STATEMENT SET BEGIN\n";
   sql += "INSERT INTO windows SELECT " + key + bounds + "n, spend, low, high FROM w;\n";
   sql += "INSERT INTO late SELECT " + key + bounds + totals + " FROM w$late GROUP BY " + group + ";\n";
-  if (shape.log) sql += "INSERT INTO log SELECT click_id FROM clicks;\n";
+  if (shape.log) sql += kInsertLog;
   return sql + "END;\n";
 }
 
@@ -260,9 +229,10 @@ Result<SimulatedJob> window_job(uint64_t seed) {
   input.text = window_job_sql(seed);
   STRAND_TRY(auto compiled, sql::compile(input));
   SimulatedJob job;
-  job.name = "windows";
+  static constexpr const char* kNames[] = {"tumble", "hop", "cumulate", "session"};
+  job.name = kNames[static_cast<size_t>(shape.kind)];
   job.plan = std::move(compiled.plan);
-  job.plan.job = job.name;
+  job.plan.job = "windows";
   job.judge = std::make_shared<WindowJudge>(shape);
   job.punctual = shape.kind == Kind::kSession;
   job.drains = shape.kind != Kind::kSession;

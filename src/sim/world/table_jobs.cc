@@ -1,0 +1,293 @@
+#include "sim/world/table_jobs.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "sim/world/click_log.h"
+#include "sql/compile.h"
+
+namespace strand::sim {
+
+namespace {
+
+/// The rows of a table: the key's columns, and the others, each joined by a space.
+using Rows = std::map<std::string, std::string>;
+using Clicks = std::vector<const ClickLine*>;
+
+std::string text(int64_t number) { return std::to_string(number); }
+
+/// What a seed draws.
+struct TableShape {
+  int64_t back;   // ms
+  int64_t ahead;  // ms
+  bool log;
+  bool parallel;
+  bool outer;
+  bool last;
+};
+
+TableShape table_shape_of(uint64_t seed) {
+  Random random(seed ^ 0x7AB1E);
+  TableShape shape{};
+  shape.back = random.between(200, 3'000);
+  shape.ahead = random.between(0, 3'000);
+  shape.log = random.chance(0.5);
+  shape.parallel = random.chance(0.5);
+  shape.outer = random.chance(0.5);
+  shape.last = random.chance(0.5);
+  return shape;
+}
+
+/// A kind of job: the table it writes, what it selects, and what must come out.
+struct TableKind {
+  const char* name;
+  const char* columns;
+  bool timed;  // the result depends on what is late
+  std::string (*select)(const TableShape&);
+  Rows (*recount)(const Clicks&, const TableShape&);
+};
+
+constexpr const char* kEven = "(SELECT * FROM clicks WHERE MOD(spend_micros, 2) = 0)";
+constexpr const char* kOdd = "(SELECT * FROM clicks WHERE MOD(spend_micros, 2) = 1)";
+bool even(const ClickLine& click) { return click.spend % 2 == 0; }
+
+std::map<std::string, Clicks> by_ad(const Clicks& clicks) {
+  std::map<std::string, Clicks> out;
+  for (const ClickLine* click : clicks) out[click->ad].push_back(click);
+  return out;
+}
+
+// ---- OVER: what was spent for the ad in the seconds up to each click
+
+std::string over_sql(const TableShape& shape) {
+  return "SELECT click_id, COUNT(*) OVER w, SUM(spend_micros) OVER w FROM clicks WINDOW w AS (PARTITION BY "
+         "ad_id "
+         "ORDER BY ts RANGE BETWEEN " +
+         sql_seconds(shape.back) + " PRECEDING AND CURRENT ROW)";
+}
+
+Rows over_recount(const Clicks& clicks, const TableShape& shape) {
+  Rows rows;
+  for (const ClickLine* click : clicks) {
+    int64_t n = 0;
+    int64_t spend = 0;
+    for (const ClickLine* other : clicks) {
+      const int64_t before = click->event_millis - other->event_millis;
+      if (other->ad != click->ad || before < 0 || before > shape.back) continue;
+      ++n;
+      spend += other->spend;
+    }
+    rows[click->click_id] = text(n) + " " + text(spend);
+  }
+  return rows;
+}
+
+// ---- the first or last click of each ad in event time
+
+std::string edge_sql(const TableShape& shape) {
+  return std::string(
+             "SELECT ad_id, CAST(ts AS STRING) FROM (SELECT ad_id, ts FROM clicks QUALIFY ROW_NUMBER() OVER "
+             "(PARTITION BY ad_id ORDER BY ts ") +
+         (shape.last ? "DESC" : "ASC") + ") = 1)";
+}
+
+Rows edge_recount(const Clicks& clicks, const TableShape& shape) {
+  Rows rows;
+  for (const auto& [ad, of_ad] : by_ad(clicks)) {
+    const auto [first, last] =
+        std::ranges::minmax(of_ad, {}, [](const ClickLine* c) { return c->event_millis; });
+    rows[ad] = sql_instant((shape.last ? last : first)->event_millis);
+  }
+  return rows;
+}
+
+// ---- Top-N: the three dearest clicks of each ad
+
+std::string top_sql(const TableShape&) {
+  return "SELECT ad_id, place, click_id, spend_micros FROM (SELECT ad_id, click_id, spend_micros, "
+         "ROW_NUMBER() OVER "
+         "(PARTITION BY ad_id ORDER BY spend_micros DESC, click_id ASC) AS place FROM clicks) WHERE place <= "
+         "3";
+}
+
+Rows top_recount(const Clicks& clicks, const TableShape&) {
+  Rows rows;
+  for (auto& [ad, of_ad] : by_ad(clicks)) {
+    Clicks sorted = of_ad;
+    std::ranges::sort(sorted, {}, [](const ClickLine* c) { return std::pair(-c->spend, c->click_id); });
+    for (size_t i = 0; i < std::min<size_t>(3, sorted.size()); ++i)
+      rows[ad + " " + text(static_cast<int64_t>(i) + 1)] = sorted[i]->click_id + " " + text(sorted[i]->spend);
+  }
+  return rows;
+}
+
+// ---- regular join of two totals that change
+
+std::string join_sql(const TableShape& shape) {
+  return std::string("SELECT a.ad_id, a.n, b.high FROM (SELECT ad_id, COUNT(*) AS n FROM ") + kEven +
+         " GROUP BY ad_id) a " + (shape.outer ? "LEFT " : "") +
+         "JOIN (SELECT ad_id, MAX(spend_micros) AS high FROM " + kOdd +
+         " GROUP BY ad_id) b ON a.ad_id = b.ad_id";
+}
+
+Rows join_recount(const Clicks& clicks, const TableShape& shape) {
+  Rows rows;
+  for (const auto& [ad, of_ad] : by_ad(clicks)) {
+    int64_t n = 0;
+    int64_t high = 0;
+    for (const ClickLine* click : of_ad)
+      (even(*click) ? n : high) = even(*click) ? n + 1 : std::max(high, click->spend);
+    if (n == 0 || (high == 0 && !shape.outer)) continue;
+    rows[ad] = text(n) + " " + (high == 0 ? "null" : text(high));
+  }
+  return rows;
+}
+
+// ---- joins in event time: pairs of an even and an odd click
+
+Rows pairs(const Clicks& clicks, const std::function<bool(const ClickLine&, const ClickLine&)>& match) {
+  Rows rows;
+  for (const ClickLine* a : clicks) {
+    for (const ClickLine* b : clicks) {
+      if (even(*a) && !even(*b) && a->ad == b->ad && match(*a, *b))
+        rows[a->click_id + " " + b->click_id] = text(a->spend + b->spend);
+    }
+  }
+  return rows;
+}
+
+std::string interval_sql(const TableShape& shape) {
+  return std::string("SELECT a.click_id, b.click_id, a.spend_micros + b.spend_micros FROM ") + kEven +
+         " a JOIN " + kOdd + " b ON a.ad_id = b.ad_id AND b.ts BETWEEN a.ts - " + sql_seconds(shape.back) +
+         " AND a.ts + " + sql_seconds(shape.ahead);
+}
+
+Rows interval_recount(const Clicks& clicks, const TableShape& shape) {
+  return pairs(clicks, [&](const ClickLine& a, const ClickLine& b) {
+    return b.event_millis >= a.event_millis - shape.back && b.event_millis <= a.event_millis + shape.ahead;
+  });
+}
+
+std::string window_join_sql(const TableShape& shape) {
+  const auto side = [&](const char* view) {
+    return std::string("(SELECT * FROM TABLE(TUMBLE(TABLE ") + view + ", DESCRIPTOR(ts), " +
+           sql_seconds(shape.back / 1000 * 1000 + 1000) + ")))";
+  };
+  return "SELECT a.click_id, b.click_id, a.spend_micros + b.spend_micros FROM " + side("evens") + " a JOIN " +
+         side("odds") +
+         " b ON a.ad_id = b.ad_id AND a.window_start = b.window_start AND a.window_end = b.window_end";
+}
+
+Rows window_join_recount(const Clicks& clicks, const TableShape& shape) {
+  const int64_t size = shape.back / 1000 * 1000 + 1000;
+  return pairs(clicks, [size](const ClickLine& a, const ClickLine& b) {
+    return a.event_millis / size == b.event_millis / size;
+  });
+}
+
+// ---- GROUP BY over totals that change: how many ads have been clicked so often
+
+std::string regroup_sql(const TableShape&) {
+  return "SELECT n, COUNT(*), MAX(ad_id) FROM (SELECT ad_id, COUNT(*) AS n FROM clicks GROUP BY ad_id) GROUP "
+         "BY n";
+}
+
+Rows regroup_recount(const Clicks& clicks, const TableShape&) {
+  std::map<int64_t, std::vector<std::string>> ads;
+  for (const auto& [ad, of_ad] : by_ad(clicks)) ads[static_cast<int64_t>(of_ad.size())].push_back(ad);
+  Rows rows;
+  for (const auto& [n, names] : ads)
+    rows[text(n)] = text(static_cast<int64_t>(names.size())) + " " + names.back();
+  return rows;
+}
+
+constexpr TableKind kKinds[kTableJobKinds] = {
+    {"over", "id STRING, n BIGINT, spend BIGINT, PRIMARY KEY (id)", true, over_sql, over_recount},
+    {"first and last rows", "ad STRING, t STRING, PRIMARY KEY (ad)", true, edge_sql, edge_recount},
+    {"top-n", "ad STRING, place BIGINT, id STRING, spend BIGINT, PRIMARY KEY (ad, place)", false, top_sql,
+     top_recount},
+    {"regular join", "ad STRING, n BIGINT, high BIGINT, PRIMARY KEY (ad)", false, join_sql, join_recount},
+    {"interval join", "a STRING, b STRING, spend BIGINT, PRIMARY KEY (a, b)", true, interval_sql,
+     interval_recount},
+    {"window join", "a STRING, b STRING, spend BIGINT, PRIMARY KEY (a, b)", true, window_join_sql,
+     window_join_recount},
+    {"group by over changes", "n BIGINT, ads BIGINT, ad STRING, PRIMARY KEY (n)", false, regroup_sql,
+     regroup_recount},
+};
+
+const TableKind& kind_of(uint64_t seed) { return kKinds[seed % kTableJobKinds]; }
+
+Rows rows_of(const SimTables& store) {
+  Rows rows;
+  for (const auto& [key, row] : store.rows("result")) {
+    for (const auto& [writer, cell] : row.writers) {
+      std::string& line = rows[row.name];
+      for (const auto& value : cell.values) line += (line.empty() ? "" : " ") + value.value_or("null");
+    }
+  }
+  return rows;
+}
+
+class TableJudge final : public Judge {
+ public:
+  explicit TableJudge(uint64_t seed) : kind_(kind_of(seed)), shape_(table_shape_of(seed)) {}
+
+  std::vector<std::string> differences(const ClickInput& input, const Tables& tables) const override {
+    Clicks clicks;
+    for (const ClickLine& line : input.lines) {
+      if (!line.bad) clicks.push_back(&line);
+    }
+    Rows found = rows_of(tables.store);
+    std::vector<std::string> out;
+    for (const auto& [key, values] : kind_.recount(clicks, shape_)) {
+      const auto at = found.find(key);
+      if (at == found.end()) {
+        out.push_back(key + ": no row, recount " + values);
+      } else if (at->second != values) {
+        out.push_back(key + ": " + at->second + ", recount " + values);
+      }
+      found.erase(key);
+    }
+    for (const auto& [key, values] : found) out.push_back(key + ": " + values + ", which the recount lacks");
+    if (shape_.log) compare_log(input, tables.store, out);
+    return out;
+  }
+
+ private:
+  const TableKind& kind_;
+  TableShape shape_;
+};
+
+}  // namespace
+
+std::string table_job_sql(uint64_t seed) {
+  const TableKind& kind = kind_of(seed);
+  const TableShape shape = table_shape_of(seed);
+  std::string sql = create_clicks();
+  sql += std::string("CREATE TABLE result (") + kind.columns + " NOT ENFORCED) WITH ('connector' = '" +
+         (shape.parallel ? "simshared" : "simstore") + "');\n";
+  if (shape.log) sql += create_log();
+  sql += std::string("CREATE VIEW evens AS SELECT * FROM ") + kEven +
+         ";\nCREATE VIEW odds AS SELECT * FROM " + kOdd +
+         ";\nEXECUTE STATEMENT SET BEGIN\nINSERT INTO result " + kind.select(shape) + ";\n";
+  if (shape.log) sql += kInsertLog;
+  return sql + "END;\n";
+}
+
+Result<SimulatedJob> table_job(uint64_t seed) {
+  sql::SqlInput input;
+  input.file = "table-job-" + std::to_string(seed) + ".sql";
+  input.text = table_job_sql(seed);
+  STRAND_TRY(auto compiled, sql::compile(input));
+  SimulatedJob job;
+  job.name = kind_of(seed).name;
+  job.plan = std::move(compiled.plan);
+  job.plan.job = "table-job";
+  job.judge = std::make_shared<TableJudge>(seed);
+  job.punctual = kind_of(seed).timed;
+  job.drains = false;
+  job.goes_back = !table_shape_of(seed).log;
+  return job;
+}
+
+}  // namespace strand::sim
