@@ -22,10 +22,12 @@ enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
   X(kBadProfile, 1007, kFailJob, "a profile has a key or a value that it cannot have")              \
   X(kMemoryLimit, 1010, kFailJob, "the job needs more memory than its limit")                       \
   X(kNotSimulated, 1011, kFailJob, "the simulator cannot run the job")                              \
+  X(kNoEffect, 1012, kFailJob, "a setting is accepted and changes nothing")                         \
   X(kInternal, 1099, kFailJob, "a fault of Strandline itself")                                      \
   X(kShardIdle, 1103, kRestart, "a shard has been silent for its idle timeout")                     \
   X(kNoProgress, 1107, kRestart, "no window has closed for a while")                                \
   X(kClockInFuture, 1108, kRestart, "a record is further ahead of the wall clock than allowed")     \
+  X(kEventTimeBehind, 1109, kRestart, "event time has been far behind the wall clock for a while")  \
   X(kSyntax, 2001, kFailJob, "the SQL text cannot be parsed")                                       \
   X(kUnknownTable, 2002, kFailJob, "a table or view is not known")                                  \
   X(kUnknownColumn, 2003, kFailJob, "a column is not known")                                        \
@@ -67,7 +69,8 @@ enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
   X(kVoidSnapshot, 5006, kFailJob, "a snapshot has been overtaken by a later restore")              \
   X(kCheckpointTimeout, 5007, kRestart, "a checkpoint did not complete in time")                    \
   X(kTooManyCheckpointFailures, 5008, kRestart, "more checkpoints failed in a row than tolerated")  \
-  X(kMaxParallelism, 5009, kFailJob, "the maximum parallelism differs from that of the state")
+  X(kMaxParallelism, 5009, kFailJob, "the maximum parallelism differs from that of the state")      \
+  X(kNoAccess, 5010, kRestart, "a file or folder may not be used")
 
 enum class ErrorCode : uint16_t {
 #define STRAND_X(name, number, reaction, title) name = number,

@@ -58,7 +58,8 @@ struct FileInfo {
   bool is_dir = false;
 };
 
-/// Files and folders. Paths use '/'. Thread-safe. Errors: kFileNotFound, kDiskFull, kIo, with the path in the message.
+/// Files and folders. Paths use '/'. Thread-safe. Errors: kFileNotFound, kDiskFull, kNoAccess, kIo, with the path in the
+/// message.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;

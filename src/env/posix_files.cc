@@ -50,14 +50,29 @@ std::string way_out(int error, const std::string& path) {
   }
 }
 
+ErrorCode code_of(int error) {
+  switch (error) {
+    case ENOENT:
+      return ErrorCode::kFileNotFound;
+    case ENOSPC:
+    case EDQUOT:
+      return ErrorCode::kDiskFull;
+    case EROFS:
+    case EACCES:
+    case EPERM:
+      return ErrorCode::kNoAccess;
+    default:
+      return ErrorCode::kIo;
+  }
+}
+
 /// `doing`: "open", "write to", ... as in "cannot open: No space left on device".
 Status failure(std::string_view doing, const std::string& path, int error = errno) {
-  const ErrorCode code = error == ENOENT                      ? ErrorCode::kFileNotFound
-                         : error == ENOSPC || error == EDQUOT ? ErrorCode::kDiskFull
-                                                              : ErrorCode::kIo;
   char text[128] = "";
   const char* reason = strerror_r(error, text, sizeof text);
-  return Status(code, "cannot " + std::string(doing) + ": " + reason).at(path).hint(way_out(error, path));
+  return Status(code_of(error), "cannot " + std::string(doing) + ": " + reason)
+      .at(path)
+      .hint(way_out(error, path));
 }
 
 class Descriptor {
