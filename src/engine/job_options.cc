@@ -145,10 +145,35 @@ Machine this_machine() {
           sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE)};
 }
 
+namespace {
+
+/// Without event time before the end of input there must be an end.
+Status check_batch(const plan::Plan& plan) {
+  const Settings settings(plan);
+  for (const plan::NodePtr& node : plan.nodes()) {
+    const auto* scan = std::get_if<plan::Scan>(&node->detail);
+    if (scan == nullptr) continue;
+    const std::string connector = scan->table.option("connector");
+    const bool grows = connector == "filesystem" && !scan->table.option("source.monitor-interval").empty();
+    const bool endless = connector == "datagen" && scan->table.option("number-of-rows").empty();
+    if (!grows && !endless) continue;
+    return Status(ErrorCode::kBadOption,
+                  "'execution.runtime-mode' = 'BATCH' needs input that ends, and table " + scan->table.name +
+                      " has no end")
+        .at(settings.origin("execution.runtime-mode"))
+        .hint(grows ? "remove 'source.monitor-interval' from the table, or the setting"
+                    : "give the table 'number-of-rows', or remove the setting");
+  }
+  return Status();
+}
+
+}  // namespace
+
 Status check_plan(const plan::Plan& plan, const connect::Registry& registry, env::Env env) {
   STRAND_TRY(const runtime::JobOptions options, job_options(plan, {}, this_machine()));
   STRAND_TRY(const runtime::RestartOptions restart, restart_options(plan));
   static_cast<void>(restart);
+  if (!options.stream_time) STRAND_OK(check_batch(plan));
   return runtime::check_operators(plan, registry, options.parallelism, options.zone, env);
 }
 

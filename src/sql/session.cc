@@ -7,12 +7,9 @@ namespace strand::sql {
 
 Status Session::fix(const std::map<std::string, plan::Setting>& settings) {
   for (const auto& [key, setting] : settings) {
-    bool known = false;
-    STRAND_OK(check_setting(key, setting.value, known).at(setting.origin));
-    if (!known) {
-      warnings.push_back(
-          Status(ErrorCode::kUnknownOption, "setting '" + key + "' has no effect here").at(setting.origin));
-    }
+    Status warning;
+    STRAND_OK(check_setting(key, setting.value, warning).at(setting.origin));
+    if (!warning.ok()) warnings.push_back(std::move(warning).at(setting.origin));
     fixed_[current_key(key)] = setting;
   }
   return Status();
@@ -27,12 +24,9 @@ bool Session::is_fixed(const std::string& key, const char* word, const Place& pl
 }
 
 Status Session::set(const std::string& key, const std::string& value, const Place& place) {
-  bool known = false;
-  STRAND_OK(located(check_setting(key, value, known), place));
-  if (!known) {
-    warnings.push_back(
-        error_at(ErrorCode::kUnknownOption, place, "setting '" + key + "' has no effect here"));
-  }
+  Status warning;
+  STRAND_OK(located(check_setting(key, value, warning), place));
+  if (!warning.ok()) warnings.push_back(located(std::move(warning), place));
   if (!is_fixed(current_key(key), "SET", place)) set_[current_key(key)] = {value, where(place)};
   return Status();
 }

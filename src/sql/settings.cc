@@ -14,17 +14,19 @@ namespace {
 using enum SettingType;
 
 constexpr std::array kSettings = {
+    SettingSpec{"execution.checkpointing.aligned-checkpoint-timeout", kDuration, "0 s", "",
+                "accepted: barriers are aligned, however long it takes"},
     SettingSpec{"execution.checkpointing.dir", kText, "", "", "where checkpoints are kept"},
     SettingSpec{"execution.checkpointing.incremental", kBoolean, "true", "",
-                "snapshots share unchanged files"},
+                "accepted: snapshots always share unchanged files"},
     SettingSpec{"execution.checkpointing.interval", kDuration, "10 s", "",
                 "time between two checkpoints; 0: none"},
     SettingSpec{"execution.checkpointing.max-concurrent-checkpoints", kInteger, "1", "",
-                "checkpoints at a time", 1},
+                "accepted: one checkpoint at a time", 1},
     SettingSpec{"execution.checkpointing.min-pause", kDuration, "0 s", "",
                 "time from the end of a checkpoint to the next"},
-    SettingSpec{"execution.checkpointing.mode", kChoice, "EXACTLY_ONCE", "EXACTLY_ONCE",
-                "how barriers are aligned"},
+    SettingSpec{"execution.checkpointing.mode", kChoice, "EXACTLY_ONCE", "EXACTLY_ONCE|AT_LEAST_ONCE",
+                "accepted: rows always count exactly once"},
     SettingSpec{"execution.checkpointing.num-retained", kInteger, "3", "",
                 "complete checkpoints that are kept", 1},
     SettingSpec{"execution.checkpointing.savepoint-dir", kText, "", "", "where savepoints are kept"},
@@ -32,7 +34,11 @@ constexpr std::array kSettings = {
                 "a checkpoint that takes longer is given up"},
     SettingSpec{"execution.checkpointing.tolerable-failed-checkpoints", kInteger, "3", "",
                 "failures in a row before a restart"},
-    SettingSpec{"execution.runtime-mode", kChoice, "STREAMING", "STREAMING|BATCH|AUTOMATIC",
+    SettingSpec{"execution.checkpointing.unaligned.enabled", kBoolean, "false", "",
+                "accepted: barriers are aligned"},
+    SettingSpec{"execution.checkpointing.unaligned.forced", kBoolean, "false", "",
+                "accepted: barriers are aligned"},
+    SettingSpec{"execution.runtime-mode", kChoice, "STREAMING", "STREAMING|BATCH",
                 "BATCH: bounded input, nothing late"},
     SettingSpec{"execution.state-recovery.path", kText, "", "", "the snapshot to start from"},
     SettingSpec{"parallelism.default", kInteger, "", "", "subtasks of each operator; all cores if not set",
@@ -58,9 +64,15 @@ constexpr std::array kSettings = {
     SettingSpec{"restart-strategy.type", kChoice, "exponential-delay",
                 "none|off|disable|fixed-delay|fixeddelay|exponential-delay|exponentialdelay",
                 "what happens after a failure"},
-    SettingSpec{"state.backend.type", kChoice, "hashmap", "hashmap|rocksdb", "where keyed state lives"},
+    SettingSpec{"state.backend.type", kChoice, "hashmap", "hashmap", "where keyed state lives: in memory"},
     SettingSpec{"strand.future-skew.max", kDuration, "10 min", "",
                 "an event time further ahead of the wall clock does not move the watermark"},
+    SettingSpec{"strand.input-retention", kDuration, "0 s", "",
+                "how long records can be read again, for check: guards must be longer; 0: not known"},
+    SettingSpec{"strand.lag.for", kDuration, "5 min", "",
+                "how long event time may be further behind than strand.lag.max"},
+    SettingSpec{"strand.lag.max", kDuration, "0 s", "",
+                "a warning comes when event time is further behind the wall clock; 0: never"},
     SettingSpec{"strand.memory.limit", kMemory, "", "",
                 "memory for state, queues and batches; three quarters of the machine's if not set"},
     SettingSpec{"strand.no-progress.after", kDuration, "30 s", "",
@@ -78,8 +90,10 @@ constexpr std::array kSettings = {
                 "subtasks of each operator; wins over parallelism.default", -1},
     SettingSpec{"table.exec.source.idle-timeout", kDuration, "0 s", "",
                 "a shard silent for so long is not waited for; 0: always waited for"},
-    SettingSpec{"table.exec.state.ttl", kDuration, "0 s", "",
-                "processing time after which state that nobody touches may go; 0: never"},
+    SettingSpec{
+        "table.exec.state.ttl", kDuration, "0 s", "",
+        "wall clock after which the first row of a key (without retention) and rows of joins are forgotten; "
+        "0: never"},
     SettingSpec{"table.local-time-zone", kZone, "UTC", "",
                 "the zone of TIMESTAMP values and of windows over TIMESTAMP_LTZ"},
     SettingSpec{"table.optimizer.agg-phase-strategy", kChoice, "AUTO", "AUTO|ONE_PHASE|TWO_PHASE",
@@ -87,6 +101,8 @@ constexpr std::array kSettings = {
 };
 
 constexpr std::array kRenamed = {
+    std::pair<std::string_view, std::string_view>{"execution.checkpointing.unaligned",
+                                                  "execution.checkpointing.unaligned.enabled"},
     std::pair<std::string_view, std::string_view>{"execution.savepoint.path",
                                                   "execution.state-recovery.path"},
     std::pair<std::string_view, std::string_view>{"restart-strategy", "restart-strategy.type"},
@@ -98,6 +114,38 @@ constexpr std::array kRenamed = {
                                                   "execution.checkpointing.num-retained"},
     std::pair<std::string_view, std::string_view>{"state.savepoints.dir",
                                                   "execution.checkpointing.savepoint-dir"},
+};
+
+/// Other values than the default change nothing, and no answer depends on it.
+struct Inert {
+  std::string_view key;
+  std::string_view instead;
+};
+constexpr std::array kInert = {
+    Inert{"execution.checkpointing.aligned-checkpoint-timeout",
+          "barriers are aligned: a slow sink makes checkpoints slow, not wrong"},
+    Inert{"execution.checkpointing.incremental", "snapshots always share the files that did not change"},
+    Inert{"execution.checkpointing.max-concurrent-checkpoints", "one checkpoint is made at a time"},
+    Inert{"execution.checkpointing.mode", "barriers are aligned: every row counts exactly once"},
+    Inert{"execution.checkpointing.unaligned.enabled",
+          "barriers are aligned: a slow sink makes checkpoints slow, not wrong"},
+    Inert{"execution.checkpointing.unaligned.forced", "barriers are aligned"},
+    Inert{"table.exec.mini-batch.size",
+          "a partial sum waits for table.exec.mini-batch.allow-latency at most"},
+};
+
+/// Values of Flink that are refused, because the job would not be what it says.
+struct Refused {
+  std::string_view key;
+  std::string_view value;
+  std::string_view why;
+  std::string_view way_out;
+};
+constexpr std::array kRefused = {
+    Refused{"state.backend.type", "rocksdb", "state lives in memory here",
+            "remove it, and give the state room with 'strand.memory.limit'"},
+    Refused{"execution.runtime-mode", "AUTOMATIC", "whether rows can be late must not depend on the input",
+            "say 'BATCH' for input that ends and nothing late, or 'STREAMING'"},
 };
 
 Status bad_value(const std::string& key, const std::string& value, const std::string& expected) {
@@ -158,6 +206,12 @@ Status check_value(const SettingSpec& spec, const std::string& key, const std::s
     case kMemory:
       return is_memory(value) ? Status() : bad_value(key, value, "an amount of memory such as '512 mb'");
     case kChoice: {
+      for (const Refused& each : kRefused) {
+        if (each.key != spec.key || each.value != value) continue;
+        return Status(ErrorCode::kBadOption,
+                      "'" + key + "' cannot be '" + value + "': " + std::string(each.why))
+            .hint(std::string(each.way_out));
+      }
       if (is_choice(spec.choices, value)) return Status();
       std::string list(spec.choices);
       for (size_t bar = list.find('|'); bar != std::string::npos; bar = list.find('|', bar))
@@ -186,11 +240,22 @@ std::string current_key(std::string_view key) {
   return std::string(key);
 }
 
-Status check_setting(const std::string& key, const std::string& value, bool& known) {
-  const SettingSpec* spec = find_setting(current_key(key));
-  known = spec != nullptr;
-  if (known) return check_value(*spec, key, value);
-  if (key.starts_with("table.")) return Status();
+Status check_setting(const std::string& key, const std::string& value, Status& warning) {
+  const std::string now = current_key(key);
+  if (const SettingSpec* spec = find_setting(now)) {
+    STRAND_OK(check_value(*spec, key, value));
+    const auto inert =
+        std::find_if(kInert.begin(), kInert.end(), [&](const Inert& i) { return i.key == now; });
+    if (inert != kInert.end() && value != spec->fallback) {
+      warning = Status(ErrorCode::kNoEffect, "'" + key + "' = '" + value + "' changes nothing here")
+                    .hint(std::string(inert->instead));
+    }
+    return Status();
+  }
+  if (key.starts_with("table.")) {
+    warning = Status(ErrorCode::kUnknownOption, "setting '" + key + "' has no effect here");
+    return Status();
+  }
   std::vector<std::string_view> keys;
   for (const SettingSpec& each : kSettings) keys.push_back(each.key);
   const auto near = nearest(key, keys);

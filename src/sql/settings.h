@@ -30,8 +30,10 @@ const SettingSpec* find_setting(std::string_view key);
 /// Today's name of a key that Flink has renamed; else the key itself.
 std::string current_key(std::string_view key);
 
-/// Errors: kUnknownOption, naming the nearest; kBadOption for a value of the wrong kind. A `table.*` key that
-/// is not known is no error, but `known` becomes false: Flink has more of them than we act on.
-Status check_setting(const std::string& key, const std::string& value, bool& known);
+/// Errors: kUnknownOption, naming the nearest; kBadOption for a value of the wrong kind, or one that asks for
+/// what would change answers and is not there. `warning`: the setting is accepted and changes nothing:
+/// kNoEffect where we know what it asks for, kUnknownOption for any other `table.*` key (Flink has more of
+/// them).
+Status check_setting(const std::string& key, const std::string& value, Status& warning);
 
 }  // namespace strand::sql

@@ -14,10 +14,10 @@ TEST(Settings, AreSortedAndTheirDefaultsAreValid) {
   EXPECT_TRUE(
       std::is_sorted(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.key < b.key; }));
   for (const SettingSpec& spec : all) {
-    bool known = false;
-    if (!spec.fallback.empty()) {
-      EXPECT_TRUE(check_setting(std::string(spec.key), std::string(spec.fallback), known).ok()) << spec.key;
-    }
+    if (spec.fallback.empty()) continue;
+    Status warning;
+    EXPECT_TRUE(check_setting(std::string(spec.key), std::string(spec.fallback), warning).ok()) << spec.key;
+    EXPECT_TRUE(warning.ok()) << warning.to_string();
   }
 }
 
@@ -50,9 +50,43 @@ TEST(Settings, FromOutsideWinOverTheFileWithANote) {
 
 TEST(Settings, KeepWorkingUnderTheirOldNames) {
   const plan::Plan plan =
-      plan_of("SET 'state.checkpoints.dir' = '/x'; SET 'state.backend' = 'rocksdb'; " + kRead);
+      plan_of("SET 'state.checkpoints.dir' = '/x'; SET 'restart-strategy' = 'none'; " + kRead);
   EXPECT_EQ(plan.setting("execution.checkpointing.dir", ""), "/x");
-  EXPECT_EQ(plan.setting("state.backend.type", ""), "rocksdb");
+  EXPECT_EQ(plan.setting("restart-strategy.type", ""), "none");
+}
+
+TEST(Settings, ThatChangeNoAnswerAreAcceptedWithAWarning) {
+  const std::pair<const char*, const char*> accepted[] = {
+      {"execution.checkpointing.unaligned", "true"},
+      {"execution.checkpointing.unaligned.enabled", "true"},
+      {"execution.checkpointing.unaligned.forced", "true"},
+      {"execution.checkpointing.aligned-checkpoint-timeout", "30 s"},
+      {"execution.checkpointing.mode", "AT_LEAST_ONCE"},
+      {"execution.checkpointing.max-concurrent-checkpoints", "2"},
+      {"state.backend.incremental", "false"},
+      {"table.exec.mini-batch.size", "5000"},
+  };
+  for (const auto& [key, value] : accepted) {
+    const std::string set = "SET '" + std::string(key) + "' = '" + value + "'; ";
+    const CompiledJob job = job_of({.text = set + kRead, .file = {}});
+    ASSERT_EQ(job.warnings.size(), 1u) << key;
+    EXPECT_THAT(job.warnings[0].to_string(),
+                testing::MatchesRegex("STRAND-1012  job.sql:2:1: '" + std::string(key) +
+                                      "' = '.*' changes nothing here\n  .+"));
+  }
+}
+
+TEST(Settings, ThatWouldChangeAnswersAreRefused) {
+  EXPECT_EQ(error_of("SET 'state.backend' = 'rocksdb'"),
+            "STRAND-1001  job.sql:2:1: 'state.backend' cannot be 'rocksdb': state lives in memory here\n"
+            "  SET 'state.backend' = 'rocksdb'\n  ^\n"
+            "  remove it, and give the state room with 'strand.memory.limit'");
+  EXPECT_EQ(
+      error_of("SET 'execution.runtime-mode' = 'AUTOMATIC'"),
+      "STRAND-1001  job.sql:2:1: 'execution.runtime-mode' cannot be 'AUTOMATIC': whether rows can be late "
+      "must not depend on the input\n"
+      "  SET 'execution.runtime-mode' = 'AUTOMATIC'\n  ^\n"
+      "  say 'BATCH' for input that ends and nothing late, or 'STREAMING'");
 }
 
 TEST(Settings, OfTablesThatAreNotKnownOnlyWarn) {
