@@ -10,9 +10,11 @@
 #include "base/text.h"
 #include "engine/console.h"
 #include "engine/describe.h"
+#include "engine/lag_alarm.h"
 #include "engine/last_end.h"
 #include "engine/no_progress.h"
 #include "engine/progress.h"
+#include "engine/reports/books.h"
 #include "engine/running_job.h"
 
 namespace strand::engine {
@@ -106,17 +108,27 @@ Exit end_code(const JobEnd& end) {
   return kFailed;
 }
 
-/// Raises STRAND-1107 while the job runs.
+/// Raises STRAND-1107 and STRAND-1109 while the job runs.
 class AlarmTicker {
  public:
-  AlarmTicker(RunningJob& job, Duration after, obs::EventSink& events, env::Clock& clock)
-      : alarm_(after), ticker_(std::make_unique<Ticker>(Duration{500}, [this, &job, &events, &clock] {
-          auto event = alarm_.look(job.view(), job.plan(), job.options().memory_limit, clock.now());
-          if (event) events.on_event(*std::move(event));
-        })) {}
+  AlarmTicker(RunningJob& job, Duration stuck_after, LagLimit lag, obs::EventSink& events, env::Clock& clock)
+      : stuck_(stuck_after),
+        lag_(lag),
+        ticker_(std::make_unique<Ticker>(
+            Duration{500}, [this, &job, &events, &clock] { look(job, events, clock.now()); })) {}
 
  private:
-  NoProgressAlarm alarm_;
+  void look(RunningJob& job, obs::EventSink& events, WallTime now) {
+    const JobView view = job.view();
+    auto stuck = stuck_.look(view, job.plan(), job.options().memory_limit, now);
+    if (stuck) events.on_event(*std::move(stuck));
+    if (!view.attempt) return;
+    auto behind = lag_.look(reports::make_books(view, job.plan()).complete_to(), now);
+    if (behind) events.on_event(*std::move(behind));
+  }
+
+  NoProgressAlarm stuck_;
+  LagAlarm lag_;
   std::unique_ptr<Ticker> ticker_;  // ends first
 };
 
@@ -179,6 +191,8 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   if (!restart.ok()) return report(restart.status());
   const auto alarm_after = no_progress_after(plan);
   if (!alarm_after.ok()) return report(alarm_after.status());
+  const auto lag = lag_limit(plan);
+  if (!lag.ok()) return report(lag.status());
   if (const Status made = env.files->make_dirs(folder.run()); !made.ok()) return report(made);
   auto lock = env.files->lock(folder.run() + "/lock", lock_owner(*env.clock));
   if (!lock.ok()) return report(lock.status());
@@ -197,7 +211,7 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   ProgressFile progress(job, *env.files, folder.run());
   run_report.follow(job, *env.clock);
   const SignalWatch watch(job, run_report.events(), *env.clock);
-  auto alarm = std::make_unique<AlarmTicker>(job, *alarm_after, run_report.events(), *env.clock);
+  auto alarm = std::make_unique<AlarmTicker>(job, *alarm_after, *lag, run_report.events(), *env.clock);
   const JobEnd end = job.run(restore_choice(command.from, job.plan()));
   alarm.reset();
   // A folder that cannot be written any more has been told of by the job itself.
