@@ -63,10 +63,15 @@ class Deduplicate : public Operator {
   /// What every key group has reached: ids at or below it are of no use. Nothing is, without retention. A job
   /// that goes on from a drained snapshot needs its ids, so the end of input forgets none.
   EventTime forgotten() const {
+    if (options_.ttl) return wall();
     return options_.retention_column ? context_->lasting_judge() : EventTime::min();
   }
 
+  /// With a TTL, instants of the wall clock are kept and compared.
+  EventTime wall() const { return EventTime{context_->now.millis}; }
+
   state::IdJudge judge() {
+    if (options_.ttl) return {wall(), {}};
     if (!options_.retention_column) return {};
     if (highest_judge(*context_) == context_->judge()) return {context_->judge(), {}};
     judges_.resize(static_cast<size_t>(context_->max_parallelism));
@@ -75,7 +80,7 @@ class Deduplicate : public Operator {
   }
 
   Status read_expiries(const Batch& batch, std::span<const uint32_t> rows) {
-    expiries_.assign(rows.size(), EventTime::max());
+    expiries_.assign(rows.size(), options_.ttl ? wall() + *options_.ttl : EventTime::max());
     if (!options_.retention_column) return Status();
     // A row without the column's value is kept for ever: nothing says when it may go.
     STRAND_TRY(const auto times,

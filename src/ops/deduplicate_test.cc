@@ -55,6 +55,24 @@ TEST(Deduplicate, AnIdIsForgottenExactlyAtItsInstant) {
   EXPECT_THAT(op.output(), ElementsAre(HasSubstr(", 3]")));
 }
 
+TEST(Deduplicate, WithATtlAKeyComesAgainSoLongAfterItWasKeptByTheWallClock) {
+  DeduplicateOptions options = two_minutes();
+  options.retention_column.reset();
+  options.ttl = Duration{120'000};
+  auto op = job(options);
+  op.clock(WallTime{1'000'000});
+  op.batch(click_batch({{"a", at("12:00"), 1}}));
+  op.watermark(at("23:00"));
+  op.clock(WallTime{1'119'999});
+  op.batch(click_batch({{"a", at("12:00"), 2}}));
+  EXPECT_THAT(op.output(), ElementsAre(HasSubstr(", 1]")));
+  EXPECT_THAT(op.output(Port::kDuplicate), ElementsAre(HasSubstr(", 2]"))) << "event time does not count";
+  op.restore(op.snapshot(), 2);
+  op.clock(WallTime{1'120'000});
+  op.batch(click_batch({{"a", at("12:00"), 3}}));
+  EXPECT_THAT(op.output(), ElementsAre(HasSubstr(", 3]"))) << "the copy has not prolonged it";
+}
+
 TEST(Deduplicate, ARowWhoseOwnInstantHasPassedIsLateAndNeverANewBeginning) {
   auto op = job();
   op.watermark(at("12:02"));

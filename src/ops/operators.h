@@ -39,6 +39,9 @@ struct DeduplicateOptions {
   /// longer kept.
   std::optional<size_t> retention_column;
   Duration retention_after;
+  /// A key is forgotten this long after its row was kept, by the wall clock; copies do not prolong it. Only
+  /// without retention column.
+  std::optional<Duration> ttl;
 };
 /// First row of each key in order of arrival; copies go to kDuplicate. A row whose own instant the judge has
 /// reached is late (kLate, the columns of the input); one whose retention column is NULL is never late and

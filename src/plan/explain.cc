@@ -10,7 +10,6 @@ namespace strand::plan {
 namespace {
 
 // Predicted bytes of state, as the memory account counts them.
-constexpr int64_t kDedupBytes = 48;      // an id of 36 characters; any other text: its length + 32
 constexpr int64_t kSliceKeyBytes = 64;   // a key in an open window
 constexpr int64_t kSessionBytes = 16;    // more for a session
 constexpr int64_t kAggregateBytes = 16;  // each aggregate beyond the first
@@ -155,8 +154,10 @@ class NodeText {
     if (dedup.time_column && !dedup.last) line("rows", "emitted once, when the watermark reaches them");
     line("state", (dedup.time_column || dedup.last
                        ? "the kept row of each key"
-                       : "about " + std::to_string(kDedupBytes) + " B an id of 36 characters") +
-                      "; " + retention_text(dedup.retention) +
+                       : "about " + std::to_string(kIdBytes) + " B an id of 36 characters") +
+                      "; " +
+                      (dedup.ttl ? "kept for " + format_duration(*dedup.ttl) + " of wall clock"
+                                 : retention_text(dedup.retention)) +
                       (dedup.time_column && !dedup.last ? "; floor of each key group" : ""));
     if (dedup.last)
       line("changes",

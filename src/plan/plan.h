@@ -105,6 +105,9 @@ struct Retention {
   Duration after;
 };
 
+/// Bytes of state for an id of 36 characters that a deduplication keeps; any other text: its length + 32.
+inline constexpr int64_t kIdBytes = 48;
+
 /// One row of each key. Output: the input's columns. kDuplicate: the copies. kLate: rows whose own retention
 /// instant has passed; of the first row by event time also rows behind the watermark.
 struct Deduplicate {
@@ -117,6 +120,9 @@ struct Deduplicate {
   bool update_before = false;
   /// Rows of the input are set and deleted by key (+I, +U, -D); only of the last row by arrival.
   bool upserts = false;
+  /// Of wall clock, after the row was kept: then a key may come again. Only of the first row by arrival, and
+  /// only without retention, which is exact.
+  std::optional<Duration> ttl = {};
 };
 
 /// Every row with aggregates of the rows before it. Output: the input's columns, aggregates. kLate: the

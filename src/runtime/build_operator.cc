@@ -110,6 +110,7 @@ Result<OperatorPtr> build_deduplicate(const plan::Node& node, const plan::Dedupl
     options.retention_column = dedup.retention->column;
     options.retention_after = dedup.retention->after;
   }
+  options.ttl = dedup.ttl;
   return ops::make_deduplicate(std::move(options));
 }
 
