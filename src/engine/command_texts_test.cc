@@ -134,18 +134,19 @@ TEST(Predictions, FollowFromIntervalRestartRateAndCapacity) {
   load.restart = Duration{50'000};
   load.keys = 300'000;
   load.sink_rate = 2'800;
-  const Prediction p = predict(story_options(), {}, load);
+  const Prediction p = predict({}, story_options(), {}, load);
   EXPECT_EQ(p.replay, Duration{80'000});
   EXPECT_EQ(p.replay_rows, 8'000'000);
-  EXPECT_EQ(p.exposure, Duration{200});
-  EXPECT_EQ(p.exposed_rows, 25'600);
+  EXPECT_EQ(p.exposure.length, Duration{200});
+  EXPECT_EQ(p.exposure.rows, 25'600);
   EXPECT_EQ(p.flush->millis / 1000, 107);
   EXPECT_EQ((p.catch_up->millis + 500) / 1000, 286);
 }
 
 TEST(Predictions, WhatIsNotKnownIsNotGuessed) {
-  const Prediction p = predict(story_options(), {}, {});
-  EXPECT_FALSE(p.replay_rows || p.exposed_rows || p.flush || p.catch_up);
+  const Prediction p = predict({}, story_options(), {}, {});
+  EXPECT_FALSE(p.replay_rows || p.exposure.rows || p.idle || p.flush || p.index_rate || p.catch_up);
+  EXPECT_TRUE(p.partials.empty() && p.ids.empty());
   EXPECT_THAT(prediction_text(p, {}), HasSubstr("--rate and --capacity tell how long"));
 }
 
@@ -153,14 +154,24 @@ TEST(Predictions, AJobThatReadsNoMoreThanArrivesNeverCatchesUp) {
   Load load;
   load.rate = 100;
   load.capacity = 100;
-  const Prediction p = predict(story_options(), {}, load);
+  const Prediction p = predict({}, story_options(), {}, load);
   EXPECT_FALSE(p.catch_up);
   EXPECT_THAT(prediction_text(p, load), HasSubstr("never"));
 }
 
+TEST(Predictions, ARateMayBeGivenForALongerTime) {
+  EXPECT_EQ(*parse_rate("100000"), 100'000);
+  EXPECT_EQ(*parse_rate("100000/s"), 100'000);
+  EXPECT_EQ(*parse_rate("6000/min"), 100);
+  EXPECT_EQ(*parse_rate("3600/h"), 1);
+  EXPECT_EQ(*parse_rate("1000000000/day"), 11'574);
+  for (const char* wrong : {"", "many", "-1", "5/week", "5 /s", "1.5"})
+    EXPECT_EQ(parse_rate(wrong).status().code(), ErrorCode::kBadUsage) << wrong;
+}
+
 TEST(Predictions, WithoutCheckpointsEverythingIsReplayed) {
   runtime::JobOptions options;
-  EXPECT_THAT(prediction_text(predict(options, {}, {}), {}), HasSubstr("all input"));
+  EXPECT_THAT(prediction_text(predict({}, options, {}, {}), {}), HasSubstr("all input"));
 }
 
 class Files : public ::testing::Test {

@@ -12,20 +12,30 @@ namespace {
 struct ExplainArguments {
   engine::JobArguments job;
   engine::Load load;
+  std::string rate;
   std::string restart;
 };
+
+Status read_load(ExplainArguments& arguments) {
+  if (!arguments.rate.empty()) {
+    auto rate = engine::parse_rate(arguments.rate);
+    if (!rate.ok()) return std::move(rate).status().at("--rate");
+    arguments.load.rate = *rate;
+  }
+  if (arguments.restart.empty()) return Status();
+  const auto restart = parse_duration(arguments.restart);
+  if (!restart.ok())
+    return Status(ErrorCode::kBadUsage, restart.status().message())
+        .at("--restart")
+        .hint("for example --restart '30 s'");
+  arguments.load.restart = *restart;
+  return Status();
+}
 
 int explain(Context& context, ExplainArguments& arguments) {
   const auto compiled = load(context, arguments.job);
   if (!compiled.ok()) return report_load(compiled.status());
-  if (!arguments.restart.empty()) {
-    const auto restart = parse_duration(arguments.restart);
-    if (!restart.ok())
-      return engine::report(Status(ErrorCode::kBadUsage, restart.status().message())
-                                .at("--restart")
-                                .hint("for example --restart '30 s'"));
-    arguments.load.restart = *restart;
-  }
+  if (const Status read = read_load(arguments); !read.ok()) return engine::report(read);
   const auto folder = engine::job_folder(state_root(context), compiled->plan.job);
   const auto options = engine::job_options(compiled->plan, folder, engine::this_machine());
   if (!options.ok()) return engine::report(options.status());
@@ -35,7 +45,8 @@ int explain(Context& context, ExplainArguments& arguments) {
   print("  (defaults: parallelism " + std::to_string(options->parallelism) + ", key groups " +
         std::to_string(options->max_parallelism) + ", ticks every " +
         format_duration(options->tick_interval) + ", state in " + options->checkpoint_dir + ")\n");
-  print(engine::prediction_text(engine::predict(*options, *restart, arguments.load), arguments.load));
+  print(engine::prediction_text(engine::predict(compiled->plan, *options, *restart, arguments.load),
+                                arguments.load));
   return engine::kDone;
 }
 
@@ -46,12 +57,20 @@ void add_explain(CLI::App& app, Context& context, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "explain", "Show the plan, its state, settings with their origin, and what they promise");
   add_job_options(*command, arguments->job);
-  command->add_option("--rate", arguments->load.rate, "Records a second that arrive")->check(at_least(0));
-  command->add_option("--capacity", arguments->load.capacity, "Records a second that the job can read")
-      ->check(at_least(1));
-  command->add_option("--keys", arguments->load.keys, "Keys written since a checkpoint")->check(at_least(0));
-  command->add_option("--sink-rate", arguments->load.sink_rate, "Keys a second that the table takes")
-      ->check(at_least(1));
+  const auto number = [&](const char* name, std::optional<int64_t>& value, const char* meaning,
+                          int64_t lowest = 1) {
+    command->add_option(name, value, meaning)->check(at_least(lowest));
+  };
+  engine::Load& load = arguments->load;
+  command->add_option("--rate", arguments->rate, "Records that arrive: 100000, or 1000000000/day");
+  number("--capacity", load.capacity, "Records a second that the job can read");
+  number("--subtask-capacity", load.subtask_capacity, "Records a second that one subtask can read");
+  number("--late-percent", load.late_percent, "Records whose window has closed when they come", 0);
+  number("--hot-rate", load.hot_rate, "Records a second of the key with most of them");
+  number("--id-bytes", load.id_bytes, "State for an id that a deduplication keeps; 48 for a UUID");
+  number("--keys", load.keys, "Keys written since a checkpoint", 0);
+  number("--sink-rate", load.sink_rate, "Keys a second that the table takes");
+  number("--index-rate", load.index_rate, "Writes a second that one part of the table's index takes");
   command->add_option("--restart", arguments->restart,
                       "From a crash until rows are read again, such as '50 s'");
   command->footer("Example: strandline explain job.sql --rate 100000 --capacity 128000 --restart '50 s'");

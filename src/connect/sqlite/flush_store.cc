@@ -21,7 +21,7 @@ using table::WriteTag;
 
 namespace {
 
-constexpr uint64_t kIndexShards = 8;
+using table::kIndexShards;
 /// Beyond so many index entries the table is read through instead.
 constexpr int64_t kEntriesMax = 50'000;
 
@@ -298,9 +298,9 @@ const std::string& FlushStore::index_entry(const Request& request) {
     entries_epoch_ = request.tag.epoch;
     const std::string prefix =
         std::to_string(claim_.generation.value) + "#" + std::to_string(entries_epoch_.value) + "#";
-    for (uint64_t shard = 0; shard < kIndexShards; ++shard) entries_[shard] = prefix + std::to_string(shard);
+    for (size_t shard = 0; shard < entries_.size(); ++shard) entries_[shard] = prefix + std::to_string(shard);
   }
-  return entries_[hash64(request.key) % kIndexShards];
+  return entries_[hash64(request.key) % entries_.size()];
 }
 
 Result<std::vector<int64_t>> FlushStore::generations() {
@@ -322,7 +322,7 @@ Result<Listing> FlushStore::list(Epoch low, Epoch high) {
   const FlushSql sql(spec_, claim_.closed_row.has_value());
   STRAND_TRY(const auto found, generations());
   const int64_t epochs = high.value - low.value + 1;
-  const auto per_epoch = static_cast<int64_t>(found.size() * kIndexShards);
+  const auto per_epoch = static_cast<int64_t>(found.size()) * kIndexShards;
   if (epochs > kEntriesMax / std::max<int64_t>(per_epoch, 1)) {
     STRAND_TRY(Statement query, database_->prepare(sql.list_all()));
     query.bind(1, low.value);
@@ -333,7 +333,8 @@ Result<Listing> FlushStore::list(Epoch low, Epoch high) {
     STRAND_TRY(Statement query, database_->prepare(sql.list_entry()));
     for (const int64_t generation : found) {
       for (int64_t epoch = low.value; epoch <= high.value; ++epoch) {
-        for (uint64_t shard = 0; shard < kIndexShards; ++shard) {
+        for (int64_t shard = 0; shard < kIndexShards; ++shard) {
+          ++listing.entries;
           query.bind_copy(
               1, std::to_string(generation) + "#" + std::to_string(epoch) + "#" + std::to_string(shard));
           STRAND_OK(list_into(query, listing));

@@ -15,6 +15,10 @@ namespace strand::connect::table {
 
 using flow::WriteTag;
 
+/// The index entries of one epoch of a writer are spread over so many parts, by a hash of the row's key: a
+/// store that keeps an index entry's rows in one place is written at all of them.
+inline constexpr int64_t kIndexShards = 8;
+
 /// One change of one row. `batch` has the columns of row_schema, or only the key's where the row loses its
 /// values.
 struct Request {
@@ -50,6 +54,7 @@ struct Tagged {
 
 struct Listing {
   std::vector<Tagged> values;
+  int64_t entries = 0;  // of the index, that were asked for; 0: a range of them at once
   /// A kDelete with an epoch of the range or above has been applied: values that restored state holds may be
   /// gone without a tag to find them by (a flush may have removed the tag that the deletion left).
   bool deletes = false;
