@@ -154,6 +154,16 @@ TEST(Lint, L04FlagsPartialSumsBesideTheSourceWhoseLateRowsAreRead) {
   EXPECT_THAT(rules_of(plan_of({sink_over(behind), sink_over(behind, "late", Port::kLate)})), IsEmpty());
 }
 
+TEST(Lint, L04SaysThatPartialSumsCannotBeHadWhereLateRowsAreRead) {
+  const auto window = window_over(clean_scan(), 1, "m/window");
+  plan::Plan plan = plan_of({sink_over(window), sink_over(window, "late", Port::kLate)});
+  EXPECT_THAT(rules_of(plan), IsEmpty());
+  plan.settings["table.optimizer.agg-phase-strategy"] = {"TWO_PHASE", "job.sql:1:1"};
+  EXPECT_THAT(rules_of(plan), ElementsAre("L04 m/window"));
+  plan.sinks.pop_back();
+  EXPECT_THAT(rules_of(plan), IsEmpty());
+}
+
 TEST(Lint, L05FlagsADeduplicationWithoutRetentionOrWithAShortGuard) {
   const auto job = [](std::optional<plan::Retention> retention) {
     return plan_of({sink_over(window_over(deduplicate_over(clean_scan(), retention), 1, "m/window"))});
@@ -165,6 +175,10 @@ TEST(Lint, L05FlagsADeduplicationWithoutRetentionOrWithAShortGuard) {
   EXPECT_THAT(rules_of(guarded), ElementsAre("L05 d/deduplicate"));
   guarded.settings["table.exec.state.ttl"] = {"26 h", "job.sql:1:1"};
   EXPECT_THAT(rules_of(guarded), IsEmpty());
+  guarded.settings["strand.input-retention"] = {"24 h", "job.sql:1:1"};
+  EXPECT_THAT(rules_of(guarded), IsEmpty()) << "2 h + 24 h";
+  guarded.settings["strand.input-retention"] = {"25 h", "job.sql:1:1"};
+  EXPECT_THAT(rules_of(guarded), ElementsAre("L05 d/deduplicate"));
 }
 
 TEST(Lint, L06FlagsATableWithoutKeyThatShowsWritesAtOnce) {

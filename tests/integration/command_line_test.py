@@ -178,21 +178,21 @@ def test_no_access(checks, shell):
     os.chmod(shell.folder / "secret.sql", 0)
     os.chmod(shell.folder / "locked", 0)
     may_not = {"wrapper": obey_permissions()}
-    check_refusal(checks, "a job that may not be read", shell.run("check", "secret.sql", **may_not), USAGE, 5000, r"secret\.sql",
+    check_refusal(checks, "a job that may not be read", shell.run("check", "secret.sql", **may_not), USAGE, 5010, r"secret\.sql",
                   "give the user")
     check_refusal(checks, "a profile that may not be read", shell.run("check", "job.sql", "--profile", "secret.sql", **may_not), USAGE,
-                  5000, r"secret\.sql", "give the user")
-    check_refusal(checks, "state in a folder without access", shell.run("state", "locked", **may_not), REFUSED, 5000, "locked",
+                  5010, r"secret\.sql", "give the user")
+    check_refusal(checks, "state in a folder without access", shell.run("state", "locked", **may_not), REFUSED, 5010, "locked",
                   "give the user")
     for command in ("status", "why"):
         check_refusal(checks, f"{command} below a state root without access",
-                      shell.run("--state", "locked", command, **may_not), REFUSED, 5000, "locked", "give the user")
+                      shell.run("--state", "locked", command, **may_not), REFUSED, 5010, "locked", "give the user")
     check_refusal(checks, "run below a state root without access", shell.run("--state", "locked/state", "run", "job.sql", **may_not),
-                  REFUSED, 5000, "locked", "give the user")
-    check_refusal(checks, "input without access", shell.run("run", "job.sql", "--with", "clicks.path=locked", **may_not), REFUSED, 5000,
+                  REFUSED, 5010, "locked", "give the user")
+    check_refusal(checks, "input without access", shell.run("run", "job.sql", "--with", "clicks.path=locked", **may_not), REFUSED, 5010,
                   "locked", "give the user")
     check_refusal(checks, "gen into a folder without access",
-                  shell.run("gen", "clicks", "--out", "locked/clicks", "--rows", "100", **may_not), REFUSED, 5000, "locked",
+                  shell.run("gen", "clicks", "--out", "locked/clicks", "--rows", "100", **may_not), REFUSED, 5010, "locked",
                   "give the user")
     for path in ("secret.sql", "locked"):
         os.chmod(shell.folder / path, 0o755)
@@ -223,6 +223,10 @@ def test_check_says_what_run_refuses(checks, shell):
         ("SET 'table.local-time-zone' = 'Mars';" + PRINT, 1001, "Mars"),
         ("SET 'parallelism.default' = '500';" + PRINT, 1001, "job.sql:1:.*parallelism.default"),
         ("SET 'parallelism.default' = 'all';" + PRINT, 1001, "job.sql:1:.*parallelism.default"),
+        ("SET 'state.backend.type' = 'rocksdb';" + PRINT, 1001, "job.sql:1:.*rocksdb"),
+        ("SET 'execution.runtime-mode' = 'AUTOMATIC';" + PRINT, 1001, "job.sql:1:.*AUTOMATIC"),
+        ("SET 'execution.runtime-mode' = 'BATCH';" + JOB % ", 'source.monitor-interval' = '1 s'" + "SELECT ad_id FROM clicks;", 1001,
+         "job.sql:1:.*clicks has no end"),
     ]
     for sql, number, where in jobs:
         shell.put("job.sql", sql)
@@ -250,8 +254,33 @@ def traps_count(over="clicks", time_column="ts", minutes=1, columns="ad_id, wind
     GROUP BY ad_id, window_start, window_end, window_time"""
 
 
+def test_settings_without_effect(checks, shell):
+    """What changes no answer is accepted: `check` warns by number, and `run` runs."""
+    shell.put("clicks/a.json", click_line("c", "ad", START_MS))
+    shell.put("job.sql", "SET 'execution.checkpointing.unaligned' = 'true';\n" + PRINT)
+    check_refusal(checks, "a setting without effect", shell.run("check", "job.sql"), NO, 1012, r"job\.sql:1:1: .*unaligned", "aligned")
+    code, out, err = shell.run("run", "job.sql")
+    checks.check(code == DONE and "+I[c, ad]" in out and "STRAND-1012" in err, "run warns and runs", out + err)
+
+
+def test_lag_alarm(checks, shell):
+    """Event time that stays too far behind raises STRAND-1109 once, and the log says when it has caught up."""
+    clicks = shell.folder / "clicks/a.json"
+    shell.put("clicks/a.json", click_line("old", "ad", int(time.time() * 1_000) - 600_000))
+    life = growing(shell, name="behind", sets="SET 'strand.lag.max' = '1 min';SET 'strand.lag.for' = '1 s';")
+    log = wait_for(lambda: "1109" in life.log() and life.log())
+    if checks.check(log, "a lag raises STRAND-1109", life.log()[-1_500:]):
+        alarm = [line for line in log.splitlines() if "1109" in line][0]
+        checks.check("behind the wall clock" in alarm and "strand.lag.max" in alarm, "the alarm says how much and what to do", alarm)
+        checks.equal(sum("1109" in line for line in log.splitlines()), 1, "it is told once")
+    with open(clicks, "ab") as file:
+        file.write(click_line("new", "ad", int(time.time() * 1_000)))
+    checks.check(wait_for(lambda: "caught up" in life.log().rsplit("1109", 1)[-1]), "the log says when it is over", life.log()[-800:])
+    life.stop()
+
+
 def test_traps(checks, shell):
-    """Each lint rule on a job that it flags and on one alike that it does not (L04, L06 and L12: no SQL plans them)."""
+    """Each lint rule on a job that it flags and on one alike that it does not (L12: what it is about is refused in SQL)."""
     minutes = traps_sink() + "INSERT INTO t " + traps_count() + ";"
     view = "CREATE VIEW per_minute AS " + traps_count(columns="ad_id, window_start AS w, window_time AS wt, COUNT(*) AS n") + ";"
     hours = "INSERT INTO u SELECT ad_id, window_start, SUM(n) FROM TABLE(TUMBLE(TABLE %s, DESCRIPTOR(%s), INTERVAL '1' HOUR)) " \
@@ -260,10 +289,17 @@ def test_traps(checks, shell):
     unique = "CREATE VIEW d AS SELECT %s ad_id, ts FROM clicks QUALIFY ROW_NUMBER() OVER (PARTITION BY click_id ORDER BY read_time) = 1;"
     counted_once = traps_sink() + "INSERT INTO t " + traps_count("d") + ";"
     retention = "/*+ STATE_RETENTION('clicks' = '2 h after ts') */"
+    late = "CREATE VIEW m AS " + traps_count() + ";INSERT INTO t SELECT * FROM m;INSERT INTO u SELECT ad_id, window_start, COUNT(*) " \
+           "FROM m$late GROUP BY ad_id, window_start;"
+    two_phases = "SET 'table.optimizer.agg-phase-strategy' = '%s';" + traps_source() + traps_sink() + traps_sink("u") + late
+    changes = traps_source() + "CREATE TABLE c (ad_id STRING, n BIGINT%s) WITH ('connector' = 'filesystem', 'path' = 'c', " \
+        "'format' = 'debezium-json');INSERT INTO c SELECT ad_id, COUNT(*) FROM clicks GROUP BY ad_id;"
     rules = {
         "L01": (traps_source("device_ms") + minutes, traps_source() + minutes),
         "L02": (traps_source(idle="") + minutes, traps_source(idle="", growing="") + minutes),
         "L03": (both + "INSERT INTO u " + traps_count(minutes=60) + ";", both + hours % ("per_minute", "wt")),
+        "L04": (two_phases % "TWO_PHASE", two_phases % "AUTO"),
+        "L06": (changes % "", changes % ", PRIMARY KEY (ad_id) NOT ENFORCED"),
         "L05": (traps_source() + unique % "" + counted_once, traps_source() + unique % retention + counted_once),
         "L07": (traps_source() + minutes + traps_sink("u", stored="t") + "INSERT INTO u " + traps_count() + ";",
                 traps_source() + minutes + traps_sink("u", stored="t") + "INSERT INTO u /*+ OPTIONS('strand.writer' = 'other') */ "
@@ -282,6 +318,11 @@ def test_traps(checks, shell):
         code, out, err = shell.run("check", "alike.sql", "--json")
         checks.check(out and not any(finding.get("rule") == rule for finding in json.loads(out)["findings"]) and code == DONE,
                      f"{rule} is not found in a job alike", out + err)
+    mixed = traps_source() + traps_sink() + "CREATE VIEW m AS " + traps_count(columns="ad_id, window_start, COUNT(*) AS n") + \
+        ";INSERT INTO t SELECT * FROM m UNION ALL SELECT * FROM m$early;"
+    shell.put("trapped.sql", mixed)
+    check_refusal(checks, "L12 in SQL: closed rows that come again", shell.run("check", "trapped.sql"), NO, 2008, r"trapped\.sql:\d+",
+                  "INSERT and columns of its own")
 
 
 def test_options_from_outside(checks, shell):
@@ -357,8 +398,8 @@ def wait_for(condition, seconds=30):
     return condition()
 
 
-def growing(shell, name="counts", more=""):
-    shell.put("job.sql", f"SET 'pipeline.name' = '{name}';\n" + JOB % (", 'source.monitor-interval' = '100 ms'" + more) +
+def growing(shell, name="counts", more="", sets=""):
+    shell.put("job.sql", f"SET 'pipeline.name' = '{name}';\n" + sets + JOB % (", 'source.monitor-interval' = '100 ms'" + more) +
               WINDOWS.replace("minutes.db", name + ".db"))
     return shell.start("run", "job.sql", "--set", "parallelism.default=1", "--set", "execution.checkpointing.interval=200ms",
                        "--set", "strand.no-progress.after=1 s")
