@@ -17,12 +17,14 @@ namespace strand::checkpoint {
 /// are ignored. Belongs to its task. A crash forgets it: barriers under way die with the attempt.
 class Aligner {
  public:
-  explicit Aligner(size_t channels);
+  /// `hold_back` false: nothing is held back, and what lies behind the first barriers is in the snapshot, too
+  /// (at least once). Only tests want that.
+  explicit Aligner(size_t channels, bool hold_back = true);
 
   enum class Outcome : uint8_t { kWait, kAligned };
   /// A barrier has arrived on `channel`, which must not be blocked.
   Outcome on_barrier(size_t channel, Epoch epoch);
-  bool blocked(size_t channel) const { return blocked_[channel]; }
+  bool blocked(size_t channel) const { return hold_back_ && arrived_[channel]; }
   /// The epoch being aligned.
   std::optional<Epoch> aligning() const { return aligning_; }
   /// The coordinator has given the epoch up: channels held back for it flow again, and what still comes of it
@@ -32,7 +34,8 @@ class Aligner {
   void release();
 
  private:
-  std::vector<bool> blocked_;
+  bool hold_back_;
+  std::vector<bool> arrived_;  // its barrier of the epoch being aligned
   std::optional<Epoch> aligning_;
   Epoch over_{0};  // this epoch and all before are over here
 };

@@ -22,6 +22,13 @@ TEST(Aligner, HoldsBackWhatHasDeliveredUntilTheLastHas) {
   EXPECT_EQ(aligner.aligning(), std::nullopt);
 }
 
+TEST(Aligner, HoldsNothingBackWhereItNeedNot) {
+  Aligner aligner(2, /*hold_back=*/false);
+  EXPECT_EQ(aligner.on_barrier(0, {1}), Outcome::kWait);
+  EXPECT_FALSE(aligner.blocked(0));
+  EXPECT_EQ(aligner.on_barrier(1, {1}), Outcome::kAligned);
+}
+
 TEST(Aligner, OneChannelIsAlignedAtOnce) {
   Aligner aligner(1);
   EXPECT_EQ(aligner.on_barrier(0, {1}), Outcome::kAligned);

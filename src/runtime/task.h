@@ -185,9 +185,10 @@ void write_snapshot(const AttemptContext& context, const Task& task, state::Snap
 /// channel starves. Belongs to its task.
 class Inputs {
  public:
-  explicit Inputs(std::vector<flow::Channel*> channels)
+  /// `hold_back`: as the Aligner's.
+  explicit Inputs(std::vector<flow::Channel*> channels, bool hold_back = true)
       : channels_(std::move(channels)),
-        aligner_(std::max<size_t>(channels_.size(), 1)),
+        aligner_(std::max<size_t>(channels_.size(), 1), hold_back),
         held_(channels_.size(), false) {}
 
   struct Next {
