@@ -2,6 +2,7 @@
 
 #include "columnar/print.h"
 #include "connect/table/flush_sink.h"
+#include "connect/table/transaction_sink.h"
 
 namespace strand::sim {
 
@@ -63,6 +64,70 @@ class RecordingStore final : public table::TableStore {
   table::WriterSpec spec_;
 };
 
+void note_rows(const columnar::Batch& rows, WallTime at, Epoch epoch, std::vector<StoryTopicRow>& out) {
+  rows.for_each_row([&](int64_t row) {
+    out.push_back({at, story_key(*text_of(rows, 0, row) + " " + *text_of(rows, 1, row)),
+                   std::stoll(*text_of(rows, 2, row)), epoch});
+  });
+}
+
+/// Notes what is committed.
+class RecordingTransactions final : public table::TransactionStore {
+ public:
+  RecordingTransactions(std::unique_ptr<table::TransactionStore> inner, env::Clock* clock, StoryTopic* topic)
+      : inner_(std::move(inner)), clock_(clock), topic_(topic) {}
+  Result<std::vector<table::Marker>> check(const table::WriterSpec& spec) override {
+    return inner_->check(spec);
+  }
+  Status open(const table::WriterSpec& spec) override { return inner_->open(spec); }
+  Status claim(Generation generation, Attempt attempt) override { return inner_->claim(generation, attempt); }
+  Result<std::vector<table::Marker>> markers() override { return inner_->markers(); }
+  Result<table::CommitOutcome> commit(const table::Commit& commit) override {
+    STRAND_TRY(const auto outcome, inner_->commit(commit));
+    if (outcome == table::CommitOutcome::kHad) return outcome;
+    for (const auto& rows : commit.rows)
+      note_rows(*rows, clock_->now(), commit.marker.epoch, topic_->committed);
+    return outcome;
+  }
+  void close() override { inner_->close(); }
+
+ private:
+  std::unique_ptr<table::TransactionStore> inner_;
+  env::Clock* clock_;
+  StoryTopic* topic_;
+};
+
+/// Notes what the job hands to the sink.
+class RecordingTopic final : public flow::Sink {
+ public:
+  RecordingTopic(std::unique_ptr<flow::Sink> inner, env::Clock* clock, StoryTopic* topic)
+      : inner_(std::move(inner)), clock_(clock), topic_(topic) {}
+  Status check(const flow::SinkStart& start) override { return inner_->check(start); }
+  Status start(const flow::SinkStart& start) override {
+    inner_->set_waker(waker_);
+    return inner_->start(start);
+  }
+  Status held(const flow::Batch& rows) override { return inner_->held(rows); }
+  Status held_end() override { return inner_->held_end(); }
+  Status write(const flow::Batch& rows, flow::WriteTag tag) override {
+    note_rows(rows, clock_->now(), tag.epoch, topic_->written);
+    return inner_->write(rows, tag);
+  }
+  Result<bool> busy() override { return inner_->busy(); }
+  Status before_barrier() override { return inner_->before_barrier(); }
+  Result<bool> drained() override { return inner_->drained(); }
+  Status snapshot(Epoch epoch, state::SnapshotBuilder& out) override { return inner_->snapshot(epoch, out); }
+  Status committed(Epoch epoch) override { return inner_->committed(epoch); }
+  Result<bool> close() override { return inner_->close(); }
+  flow::SinkCounts counts() const override { return inner_->counts(); }
+  WallTime next_wakeup() const override { return inner_->next_wakeup(); }
+
+ private:
+  std::unique_ptr<flow::Sink> inner_;
+  env::Clock* clock_;
+  StoryTopic* topic_;
+};
+
 class LogSink final : public flow::Sink {
  public:
   LogSink(env::Clock* clock, std::vector<StoryException>* rows) : clock_(clock), rows_(rows) {}
@@ -113,19 +178,37 @@ std::string story_key(std::string name) {
   return name;
 }
 
-connect::Connector story_store(SimStore* store, table::Rules rules, std::vector<StoryWrite>* writes) {
-  constexpr uint64_t kLane = 0x57A7E;
+connect::Connector story_store(SimStore* store, table::Rules rules, bool one_by_one,
+                               std::vector<StoryWrite>* writes) {
   connect::Connector connector;
   connector.sink = [=](const connect::TableContext& context) -> Result<std::unique_ptr<flow::Sink>> {
     table::FlushOptions options;
     options.closed_rows = context.closed_rows;
-    options.lane = kLane;
+    options.lane = kStoryTables;
+    if (one_by_one) options.batch_rows = 1;
     options.events = context.events;
     options.rules = rules;
     auto recorder = std::make_unique<RecordingStore>(store->connect(), context.env.clock, writes);
     return table::make_flush_sink(table::writer_spec(context, context.table), std::move(recorder),
                                   context.env, options);
   };
+  return connector;
+}
+
+connect::Connector story_topic(SimStore* store, StoryTopic* topic) {
+  connect::Connector connector;
+  connector.sink = [=](const connect::TableContext& context) -> Result<std::unique_ptr<flow::Sink>> {
+    table::TransactionOptions options;
+    options.lane = kStoryTables;
+    options.memory = context.memory;
+    env::Clock* clock = context.env.clock;
+    auto sink = table::make_transaction_sink(
+        table::writer_spec(context, context.table),
+        std::make_unique<RecordingTransactions>(store->connect_transactions(), clock, topic), context.env,
+        options);
+    return std::unique_ptr<flow::Sink>(std::make_unique<RecordingTopic>(std::move(sink), clock, topic));
+  };
+  connector.transactional = true;
   return connector;
 }
 

@@ -41,11 +41,29 @@ struct StoryException {
   std::string judge;  // "10:14:52.999", or "none"
 };
 
+/// A row of the topic, whose rows show when their checkpoint is complete.
+struct StoryTopicRow {
+  WallTime at;
+  std::string key;  // "ad_7 M10:14"
+  int64_t value = 0;
+  Epoch epoch;  // handed to the sink: the last barrier before; committed: that of the checkpoint
+};
+struct StoryTopic {
+  std::vector<StoryTopicRow> written;    // handed to the sink
+  std::vector<StoryTopicRow> committed;  // shown to readers
+};
+
 /// "ad_7 M10:14" of "ad_7 M2026-02-08 10:14".
 std::string story_key(std::string name);
 
+/// Where the sinks of `storystore` take turns on the executor.
+inline constexpr uint64_t kStoryTables = 0x57A7E;
 /// `storystore`: flush sinks on `store`, each request noted in `writes` when the table has answered.
-connect::Connector story_store(SimStore* store, connect::table::Rules rules, std::vector<StoryWrite>* writes);
+/// `one_by_one`: no two rows are in one request.
+connect::Connector story_store(SimStore* store, connect::table::Rules rules, bool one_by_one,
+                               std::vector<StoryWrite>* writes);
+/// `storytopic`: transaction sinks on `store`.
+connect::Connector story_topic(SimStore* store, StoryTopic* topic);
 /// `storylog`: a sink that notes the rows of the exceptions in the instant in which they come.
 connect::Connector story_log(std::vector<StoryException>* rows);
 

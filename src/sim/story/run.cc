@@ -46,7 +46,7 @@ StoryTable table_of(const SimStore& store, const std::string& table) {
 class StoryDriver {
  public:
   StoryDriver(const plan::Plan& plan, const StoryBranch& branch, StoryRun& run)
-      : plan_(plan),
+      : plan_(&plan),
         branch_(branch),
         run_(run),
         start_(story_time("10:12:30")),
@@ -54,11 +54,17 @@ class StoryDriver {
         store_(SimStore::Options{true, branch.rules}),
         events_(run.events_) {
     for (const StoryClick& click : branch.clicks) script_->add_shard(click.shard);
+    for (const std::string& shard : branch.empty_shards) script_->add_shard(shard);
     for (const StoryClick& click : by_read_time()) script_->add(click.shard, click.read, story_line(click));
     registry_.add("script", script_connector(script_));
-    registry_.add("storystore", story_store(&store_, branch.rules, &run_.writes_));
+    registry_.add("storystore",
+                  story_store(&store_, branch.rules, branch.write_takes.has_value(), &run_.writes_));
+    registry_.add("storytopic", story_topic(&store_, &run_.topic_));
     registry_.add("storylog", story_log(&run_.exceptions_));
     world_.executor.set_delay([this](uint64_t lane) {
+      if (attempt_ == nullptr) return Duration{0};  // a start puts state back
+      if (lane == kStoryTables)
+        return world_.clock.now() < kSlowFrom ? Duration{0} : branch_.write_takes.value_or(Duration{0});
       if (lane >= kFirstWorkerLane) return Duration{0};
       return slow(lane) ? kSlowSink
                         : std::prev(branch_.snapshot_takes.upper_bound(world_.clock.now()))->second;
@@ -66,12 +72,15 @@ class StoryDriver {
   }
 
   Status tell() {
-    STRAND_TRY(auto store, checkpoint::Store::open(world_.files, kCheckpoints, kSavepoints, plan_.job));
+    STRAND_TRY(auto store, checkpoint::Store::open(world_.files, kCheckpoints, kSavepoints, plan_->job));
     STRAND_OK(store.record_used(Epoch{36}));
     STRAND_OK(begin());
+    run_.first_start_ = attempt_->restore_report();
     for (const WallTime at : branch_.crashes) {
       STRAND_OK(go(WallTime{at.millis - kStep.millis}));
       crash(at);
+      if (branch_.restart_plan != nullptr) plan_ = branch_.restart_plan;
+      parallelism_ = branch_.restart_parallelism.value_or(parallelism_);
       STRAND_OK(begin());
       run_.restore_ = attempt_->restore_report();
     }
@@ -102,19 +111,22 @@ class StoryDriver {
 
   Status begin() {
     runtime::JobOptions options;
-    options.job = plan_.job;
+    options.job = plan_->job;
     options.checkpoint_dir = kCheckpoints;
     options.savepoint_dir = kSavepoints;
-    options.parallelism = branch_.parallelism;
+    options.parallelism = parallelism_;
     options.retained = 100;
-    options.checkpoints.interval = Duration{30'000};
+    options.checkpoints.interval = branch_.checkpoint_interval;
+    options.zone = plan_->setting("table.local-time-zone", "UTC");
     options.checkpoints.timeout = Duration{60'000};
     options.checkpoints.align_to_interval = true;
     options.generation = Generation{7};
     options.stream_time = branch_.stream_time;
     options.defences = branch_.defences;
-    STRAND_TRY(attempt_, runtime::JobAttempt::start(plan_, registry_, options, {}, world_.env(), &events_));
+    if (branch_.future_skew) options.future_skew = *branch_.future_skew;
+    STRAND_TRY(attempt_, runtime::JobAttempt::start(*plan_, registry_, options, {}, world_.env(), &events_));
     driver_ = std::make_unique<VirtualDriver>(world_, *attempt_);
+    lag_alarm_ = engine::LagAlarm(branch_.lag_alarm);
     return Status();
   }
 
@@ -147,7 +159,11 @@ class StoryDriver {
     moment.at = world_.clock.now();
     moment.metrics = table_of(store_, "ad_metrics");
     moment.running = table_of(store_, "ad_running");
-    if (attempt_ != nullptr) note_tasks(moment);
+    if (attempt_ != nullptr) {
+      note_tasks(moment);
+      if (auto alarm = lag_alarm_.look(moment.watermark, moment.at))
+        run_.events_.push_back(*std::move(alarm));
+    }
     run_.moments_.push_back(std::move(moment));
   }
 
@@ -163,7 +179,9 @@ class StoryDriver {
       for (const runtime::OperatorView& op : task.operators) {
         moment.state_rows[op.id] += op.state_rows;
         moment.ledgers[op.id] += op.ledger;
-        if (op.id != kMinutes) continue;
+        moment.judges[op.id].push_back(op.judge);
+        moment.rows_in[op.id].push_back(op.ledger[obs::Entry::kIn]);
+        if (op.id != kMinutes && op.id != std::string(kMinutes) + "/window") continue;
         moment.watermark = std::min(moment.watermark, op.watermark);
         moment.judge = std::min(moment.judge, op.judge);
       }
@@ -171,10 +189,11 @@ class StoryDriver {
   }
 
   Status read_checkpoints() {
-    STRAND_TRY(const auto store, checkpoint::Store::open(world_.files, kCheckpoints, kSavepoints, plan_.job));
+    STRAND_TRY(const auto store,
+               checkpoint::Store::open(world_.files, kCheckpoints, kSavepoints, plan_->job));
     STRAND_TRY(const auto snapshots, store.list());
     std::set<std::string> partials;
-    STRAND_TRY(const runtime::Graph graph, runtime::make_graph(plan_, branch_.parallelism, registry_));
+    STRAND_TRY(const runtime::Graph graph, runtime::make_graph(*plan_, parallelism_, registry_));
     for (const auto& node : graph.nodes) {
       if (node.partial_input) partials.insert(node.id);
     }
@@ -184,7 +203,7 @@ class StoryDriver {
       if (snapshot.kind != checkpoint::SnapshotKind::kCheckpoint) continue;
       STRAND_TRY(const auto manifest, store.load(snapshot.path));
       STRAND_TRY(auto state,
-                 read_story_state(plan_, partials, manifest, world_.files, store.files_dir(), ids));
+                 read_story_state(*plan_, partials, manifest, world_.files, store.files_dir(), ids));
       run_.states_.emplace(state.epoch.value, std::move(state));
     }
     return Status();
@@ -194,9 +213,11 @@ class StoryDriver {
   static constexpr Duration kRestart{50'000};
   const WallTime kSlowFrom = story_time("10:15:30");
 
-  const plan::Plan& plan_;
+  const plan::Plan* plan_;
   const StoryBranch& branch_;
   StoryRun& run_;
+  int32_t parallelism_ = branch_.parallelism;
+  engine::LagAlarm lag_alarm_{{}};
   const WallTime start_;
   SimEnv world_;
   SimStore store_;

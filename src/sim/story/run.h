@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/lag_alarm.h"
 #include "obs/events.h"
 #include "runtime/attempt.h"
 #include "sim/story/clicks.h"
@@ -18,8 +19,16 @@ namespace strand::sim {
 /// What a branch of the story changes. As it is: the main line.
 struct StoryBranch {
   std::vector<StoryClick> clicks = story_clicks();
+  std::vector<std::string> empty_shards;
   int32_t parallelism = 1;
+  std::optional<int32_t> restart_parallelism;  // after the first crash
+  const plan::Plan* restart_plan = nullptr;    // after the first crash, another form of the job
+  Duration checkpoint_interval{30'000};
   std::vector<WallTime> crashes = {story_time("10:15:40")};  // ascending; each is back 50 s later
+  std::optional<Duration> future_skew;                       // none: a wrong clock moves event time
+  engine::LagLimit lag_alarm;
+  /// From 10:15:30.0 on each row that is written to a table takes so long, one after the other.
+  std::optional<Duration> write_takes;
   bool slow_sink = true;  // barriers from 10:15:30.0 on do not get through before the crash at 10:15:40.0
   WallTime until = story_time("10:17:01");
   bool drain = false;       // then stop, with the end of event time
@@ -43,7 +52,9 @@ struct StoryMoment {
   std::map<std::string, runtime::ShardView> shards;  // S1, S2, S3
   EventTime watermark = EventTime::min();            // of the minutes
   EventTime judge = EventTime::min();
-  std::map<std::string, int64_t> state_rows;  // by operator
+  std::map<std::string, std::vector<EventTime>> judges;  // by operator: of its subtasks
+  std::map<std::string, std::vector<int64_t>> rows_in;   // by operator: of its subtasks
+  std::map<std::string, int64_t> state_rows;             // by operator
   std::map<std::string, obs::Ledger> ledgers;
   checkpoint::Coordinator::View checkpoints;
   StoryTable metrics;
@@ -61,10 +72,13 @@ class StoryRun {
   const std::vector<StoryMoment>& moments() const { return moments_; }
   const std::vector<StoryWrite>& writes() const { return writes_; }
   const std::vector<StoryException>& exceptions() const { return exceptions_; }
+  const StoryTopic& topic() const { return topic_; }
   const std::vector<obs::Event>& events() const { return events_; }
   /// Completed checkpoints by epoch.
   const std::map<int64_t, StoryState>& checkpoints() const { return states_; }
   const std::optional<runtime::RestoreReport>& restore() const { return restore_; }
+  /// How the first attempt began.
+  const runtime::RestoreReport& first_start() const { return first_start_; }
   /// Checkpoint n became complete at this instant.
   std::optional<WallTime> completed(int64_t epoch) const;
 
@@ -74,9 +88,11 @@ class StoryRun {
   std::vector<StoryMoment> moments_;
   std::vector<StoryWrite> writes_;
   std::vector<StoryException> exceptions_;
+  StoryTopic topic_;
   std::vector<obs::Event> events_;
   std::map<int64_t, StoryState> states_;
   std::optional<runtime::RestoreReport> restore_;
+  runtime::RestoreReport first_start_;
 };
 
 /// The options of the tables of the ad-click job in the story.

@@ -1,11 +1,15 @@
 #include "sim/story/state.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/text.h"
 #include "columnar/print.h"
 #include "ops/keys.h"
 #include "ops/rows.h"
 #include "state/aggregate_table.h"
 #include "state/id_section.h"
+#include "state/session_table.h"
 
 namespace strand::sim {
 
@@ -53,8 +57,10 @@ class StateReader {
   Status read(const state::Section& section) {
     const plan::NodePtr node = node_of(plan_, section.ref.operator_id);
     if (node == nullptr) return Status();
-    if (const auto* window = std::get_if<plan::WindowAggregate>(&node->detail))
-      return read_window(*node, *window, section);
+    if (const auto* window = std::get_if<plan::WindowAggregate>(&node->detail)) {
+      return window->kind == expr::WindowKind::kSession ? read_sessions(*window, section)
+                                                        : read_window(*node, *window, section);
+    }
     if (const auto* group = std::get_if<plan::GroupAggregate>(&node->detail))
       return read_group(*node, *group, section);
     if (std::holds_alternative<plan::Deduplicate>(node->detail)) dedup_.push_back(section);
@@ -81,7 +87,10 @@ class StateReader {
                      const state::Section& section) {
     auto specs = ops::accumulator_specs(window.aggregates);
     const auto bigint = columnar::make_type(columnar::TypeKind::kBigInt, false);
+    const bool slices = window.kind == expr::WindowKind::kHop;
+    const int64_t size = slices ? std::gcd(window.size.millis, window.step.millis) : window.size.millis;
     const bool is_minute = window.size.millis == 60'000;
+    auto& counts = slices ? out_.slices : is_minute ? out_.counts : out_.hours;
     // The operator counts its input in a column of its own.
     specs.push_back({state::AccumulatorOp::kCountStar, 0, nullptr, bigint});
     const auto accumulators = std::make_shared<const state::Accumulators>(specs);
@@ -95,14 +104,32 @@ class StateReader {
       state::StatePages pool;
       state::AggregateTable table(pool, {accumulators, false, false});
       STRAND_OK(table.decode(in, kAll, kMaxParallelism, emitted_too != 0));
-      const std::string start = format_utc_time(end - window.size.millis);
-      const std::string bucket = is_minute ? " M" + start.substr(0, 5) : " H" + start.substr(0, 2);
+      const std::string start = format_utc_time(end - size);
+      const std::string bucket = slices      ? " " + start.substr(0, 8)
+                                 : is_minute ? " M" + start.substr(0, 5)
+                                             : " H" + start.substr(0, 2);
       table.for_each([&](const char* row) {
         const std::string key = key_text(keys, input, window.keys, state::KeyTable::key_of(row)) + bucket;
-        (is_minute ? out_.counts : out_.hours)[key] +=
-            std::stoll(result_text(*accumulators, row, specs[0].result));
+        counts[key] += std::stoll(result_text(*accumulators, row, specs[0].result));
       });
     }
+    return Status();
+  }
+
+  /// Their first aggregate is COUNT(*).
+  Status read_sessions(const plan::WindowAggregate& window, const state::Section& section) {
+    const auto specs = ops::accumulator_specs(window.aggregates);
+    const auto accumulators = std::make_shared<const state::Accumulators>(specs);
+    state::SessionTable table(accumulators, window.size.millis,
+                              [](int64_t end) { return EventTime{end - 1}; });
+    ByteReader in(section.bytes());
+    STRAND_OK(table.decode(in, kAll, kMaxParallelism));
+    table.for_each([&](const char*, const state::SessionTable::Session& session) {
+      out_.sessions.push_back(
+          {EventTime{session.start}, EventTime{session.end},
+           std::stoll(result_text(*accumulators, session.accumulators(), specs[0].result))});
+    });
+    std::ranges::sort(out_.sessions, {}, &StorySession::start);
     return Status();
   }
 
@@ -146,6 +173,7 @@ Result<StoryState> read_story_state(const plan::Plan& plan, const std::set<std::
     for (const auto& part : parts) {
       for (const ShardState& shard : part.shards) out.read[shard.shard] = shard.records;
       for (const auto& floor : part.floors) out.floors[id].insert(floor.floor);
+      if (!part.sections.empty()) out.groups[id].push_back(part.sections[0].groups);
       for (const auto& ref : part.sections) {
         out.sections.insert(id + "/" + ref.name);
         STRAND_TRY(const state::Section section, reader.read(ref));

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "checkpoint/manifest.h"
 #include "env/env.h"
@@ -11,18 +12,27 @@
 
 namespace strand::sim {
 
+struct StorySession {
+  EventTime start;
+  EventTime end;
+  int64_t clicks;
+};
+
 /// One checkpoint, in the words of the story.
 struct StoryState {
   Epoch epoch;
   WallTime taken;
   WallTime completed;
-  std::map<std::string, int64_t> read;                // shard -> records read
-  std::map<std::string, int64_t> counts;              // "ad_7 M10:14" -> clicks in the open minute
-  std::map<std::string, int64_t> hours;               // "ad_7 H10" -> clicks in the roll-up
-  std::map<std::string, int64_t> late;                // "ad_7 H10" -> late total
-  std::map<std::string, EventTime> ids;               // of those that were asked for: when it may be forgotten
-  std::map<std::string, std::set<EventTime>> floors;  // by operator
-  std::set<std::string> sections;                     // "distinct_clicks/ids"
+  std::map<std::string, int64_t> read;    // shard -> records read
+  std::map<std::string, int64_t> counts;  // "ad_7 M10:14" -> clicks in the open minute
+  std::map<std::string, int64_t> hours;   // "ad_7 H10" -> clicks in the roll-up
+  std::map<std::string, int64_t> slices;  // of HOP: "d_5 10:14:40" -> clicks in the slice
+  std::vector<StorySession> sessions;     // open ones, by their start
+  std::map<std::string, int64_t> late;    // "ad_7 H10" -> late total
+  std::map<std::string, EventTime> ids;   // of those that were asked for: when it may be forgotten
+  std::map<std::string, std::set<EventTime>> floors;         // by operator
+  std::map<std::string, std::vector<KeyGroupRange>> groups;  // by operator: of its subtasks
+  std::set<std::string> sections;                            // "distinct_clicks/ids"
 };
 
 /// Reads the state files of `manifest`, which lie in `dir`, and looks for `ids` in the deduplication.
