@@ -14,6 +14,11 @@ std::string records(const std::optional<int64_t>& rows) {
   return rows ? ", " + count_text(*rows) + " records" : "";
 }
 
+/// To the nearest second where no fraction is shown.
+std::string estimate_text(Duration d) {
+  return span_text(d.millis < 60'000 ? d : Duration{(d.millis + 500) / 1'000 * 1'000});
+}
+
 /// `5.0 GB`, `20.8 MB`: powers of a thousand, as disks and bills count.
 std::string decimal_bytes(int64_t n) {
   static constexpr std::pair<int64_t, const char*> kUnits[] = {
@@ -45,7 +50,7 @@ std::string flush_text(const Prediction& p, const Load& load) {
            "tell "
            "how long)";
   }
-  return span_text(*p.flush) + " for " + count_text(*load.keys) + " keys";
+  return estimate_text(*p.flush) + " for " + count_text(*load.keys) + " keys";
 }
 
 std::string index_text(const Prediction& p, const Load& load) {
@@ -59,7 +64,7 @@ std::string index_text(const Prediction& p, const Load& load) {
 
 std::string catch_up_text(const Prediction& p, const Load& load) {
   if (p.catch_up) {
-    return span_text(*p.catch_up) + ", at " + count_text(*p.capacity) +
+    return estimate_text(*p.catch_up) + ", at " + count_text(*p.capacity) +
            " records/s: " + count_text(*p.capacity - load.rate) + "/s more than arrive";
   }
   if (p.capacity && *p.capacity <= load.rate) return "never: the job reads no more than arrives";
