@@ -1,5 +1,5 @@
-// Every sentence of docs/semantics ends with the tests that prove it, and the GoogleTest ones among them are
-// there.
+// Every sentence of docs/semantics and docs/cases.md ends with the tests that prove it, and the GoogleTest
+// ones among them are there.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -46,14 +46,16 @@ struct Sentence {
 std::vector<Sentence> sentences() {
   static const std::regex kNumbered(R"(^([A-Z]?\d+[a-z]{0,2})\. (.*)$)");
   std::vector<Sentence> found;
-  for (const auto& entry : fs::directory_iterator("docs/semantics")) {
-    if (entry.path().extension() != ".md") continue;
-    std::istringstream lines(text_of(entry.path()));
+  std::vector<fs::path> pages = {"docs/cases.md"};
+  for (const auto& entry : fs::directory_iterator("docs/semantics")) pages.push_back(entry.path());
+  for (const fs::path& page : pages) {
+    if (page.extension() != ".md") continue;
+    std::istringstream lines(text_of(page));
     bool open = false;
     for (std::string line; std::getline(lines, line);) {
       std::smatch match;
       if (std::regex_match(line, match, kNumbered)) {
-        found.push_back({entry.path().filename().string() + ": " + match[1].str(), match[2].str(), ""});
+        found.push_back({page.filename().string() + ": " + match[1].str(), match[2].str(), ""});
         open = true;
       } else if (line.empty() || line[0] == '#') {
         open = false;

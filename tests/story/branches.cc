@@ -25,6 +25,7 @@ struct Setup {
   StoryBranch branch;
   ad_clicks::Options job;
   bool sql = false;
+  bool topic = false;  // closed minutes also go to a topic, exactly once; SQL only
 
   Setup() {
     job.clicks = sim::story_tables("clicks");
@@ -67,6 +68,30 @@ void up_to(Setup& s, const char* at) {
   s.branch.until = story_time("10:15:10");
 }
 
+/// Without idle timeout the third shard holds event time at 10:14:14.999, for ever.
+void stands_still(Setup& s) {
+  no_crash(s);
+  s.job.idle_timeout.reset();
+  s.cut("10:14:45");
+  s.branch.until = story_time("10:21:00");
+}
+void with_lag_alarm(Setup& s) { s.branch.lag_alarm = {Duration{60'000}, Duration{300'000}}; }
+/// Three late clicks of other ads at 10:15:30.0: each total is a write of 5 s.
+void slow_writes(Setup& s) {
+  no_crash(s);
+  for (const char* ad : {"ad_1", "ad_2", "ad_3"}) s.add(ad, "S1", ad, "10:13:40", "10:15:30");
+  s.branch.write_takes = Duration{5'000};
+  s.branch.snapshot_takes[story_time("10:15:30")] = Duration{0};
+}
+/// The third shard is not idle yet: two source subtasks have two watermarks. A fourth shard, so that each of
+/// four has one.
+void rescaled(Setup& s, int32_t to) {
+  s.add("x4", "S4", "ad_7", "10:14:50", "10:14:50.3");
+  s.job.idle_timeout.reset();
+  s.branch.parallelism = 2;
+  s.branch.restart_parallelism = to;
+}
+
 /// Run to the end of input; who dies when is said by the test.
 void any_instant(Setup& s) {
   s.branch.slow_sink = false;
@@ -94,6 +119,11 @@ void copy_at(Setup& s, const char* horizon) {
   copy.read = story_time("10:15:06");
   s.branch.clicks.push_back(copy);
   s.branch.until = story_time("10:15:10");
+}
+void with_topic(Setup& s) {
+  s.sql = s.topic = true;
+  s.branch.snapshot_takes.erase(story_time("10:17:00"));
+  s.branch.until = story_time("10:17:35");
 }
 void slow_checkpoints(Setup& s) {
   any_instant(s);
@@ -224,17 +254,42 @@ const std::map<std::string, Change>& changes() {
       {"c9 at 2.3", [](Setup& s) { s.read("c9", "10:15:02.3"); }},
       {"no buffer", [](Setup& s) { s.job.pre_aggregate.reset(); }},
       {"until c44", [](Setup& s) { s.branch.until = story_time("10:17:35"); }},
+      {"K", with_topic},
+      {"K no crash",
+       [](Setup& s) {
+         no_crash(s);
+         with_topic(s);
+       }},
+      {"any instant, topic",
+       [](Setup& s) {
+         with_topic(s);
+         any_instant(s);
+       }},
+      {"stands still",
+       [](Setup& s) {
+         stands_still(s);
+         with_lag_alarm(s);
+       }},
+      {"lag alarm", with_lag_alarm},
+      {"slow writes", slow_writes},
+      {"2 to 1", [](Setup& s) { rescaled(s, 1); }},
+      {"2 to 4", [](Setup& s) { rescaled(s, 4); }},
       {"slow c43", [](Setup& s) { s.branch.snapshot_takes.erase(story_time("10:17:00")); }},
   };
   return all;
 }
 
-Result<plan::Plan> sql_plan() {
+const char* const kTopic =
+    "CREATE TABLE topic (ad_id STRING, bucket STRING, n BIGINT) WITH ('connector' = 'storytopic');\n"
+    "INSERT INTO topic SELECT ad_id, 'M' || DATE_FORMAT(minute_start, 'yyyy-MM-dd HH:mm'), n FROM "
+    "per_minute;\n";
+
+Result<plan::Plan> sql_plan(bool topic) {
   std::ifstream file("examples/ad-clicks/job.sql");
   std::stringstream content;
   content << file.rdbuf();
   sql::SqlInput input;
-  input.text = content.str();
+  input.text = content.str() + (topic ? kTopic : "");
   input.file = "job.sql";
   for (const char* table : {"clicks", "ad_metrics", "ad_running", "exceptions"}) {
     sql::TableOverride out;
@@ -262,7 +317,7 @@ Setup setup_of(const std::string& name) {
 
 Result<Told> tell(const Setup& setup) {
   Told told;
-  STRAND_TRY(told.plan, setup.sql ? sql_plan() : api::plan_of(ad_clicks::make(setup.job)));
+  STRAND_TRY(told.plan, setup.sql ? sql_plan(setup.topic) : api::plan_of(ad_clicks::make(setup.job)));
   STRAND_TRY(told.run, StoryRun::make(told.plan, setup.branch));
   return told;
 }
@@ -275,7 +330,7 @@ const StoryRun& story(const std::string& branch, int32_t parallelism) {
   auto found = told.find(key);
   if (found == told.end()) {
     Setup setup = setup_of(branch);
-    setup.branch.parallelism = parallelism;
+    if (parallelism > 0) setup.branch.parallelism = parallelism;
     found = told.emplace(key, tell(setup)).first;
   }
   if (!found->second.ok()) {
@@ -296,6 +351,10 @@ std::vector<std::string> violations(const std::string& branch, const std::vector
   std::map<std::string, std::set<std::string>> recount;
   for (const StoryClick& click : setup.branch.clicks) recount[click.ad].insert(click.click_id);
   std::vector<std::string> out;
+  std::set<std::string> committed;
+  for (const auto& row : told->run->topic().committed) {
+    if (!committed.insert(row.key).second) out.push_back(row.key + ": committed twice");
+  }
   for (const auto& [ad, ids] : recount) {
     int64_t minutes = 0;
     for (const auto& [key, row] : end.metrics) {

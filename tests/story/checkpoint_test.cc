@@ -121,6 +121,15 @@ TEST_P(Main, F155_BarrierOfASlowSinkIsLostWithTheWorker) {
   fact("F155", tuple(!run().checkpoints().contains(42) && !run().completed(42), restored(run())));
 }
 
+TEST(SlowWrites, F156_TheBarrierWaitsForWhatIsQueuedInFrontOfIt) {
+  const StoryRun& run = story("slow writes");
+  const auto late = writes(run, "ad_metrics", "", "10:15:30", "10:15:50");
+  ASSERT_EQ(late.size(), 3U);
+  EXPECT_EQ(text(late[0].at), "10:15:35.000");
+  ASSERT_TRUE(run.completed(42).has_value());
+  fact("F156", tuple(run.completed(42), *run.completed(42) > story_time("10:15:40")));
+}
+
 TEST_P(Main, F164_Checkpoint42BeginsOnSchedule) {
   fact("F164", text(run().at("10:15:30").checkpoints.under_way == Epoch{42} &&
                     run().at("10:15:29.9").checkpoints.under_way == std::nullopt));
@@ -196,6 +205,22 @@ TEST_P(Main, F171_F172_F173_F191_TheFloorJudgesTheReplay) {
   }
   fact("F173", set_of(on_time));
   fact("F191", tuple(judge, run().at("10:16:30.2").judge));
+}
+
+// An operator without keys: the horizon, in front of the exchange. (A key group has a floor of its own: T2.)
+TEST(Rescale, F190_F251_SubtasksWithoutKeysTakeTheLowestFloor) {
+  const StoryRun& to_one = story("2 to 1");
+  std::set<std::string> saved;
+  for (const EventTime floor : to_one.checkpoints().at(41).floors.at("accepted")) saved.insert(text(floor));
+  EXPECT_EQ(set_of(saved), "{10:14:14.999, 10:14:34.999}");
+  const auto judges = [](const StoryRun& run) {
+    std::vector<std::string> out;
+    for (const EventTime judge : run.at("10:16:30").judges.at("accepted")) out.push_back(text(judge));
+    return out;
+  };
+  ASSERT_EQ(judges(to_one).size(), 1U);
+  fact("F190", judges(to_one)[0]);
+  fact("F251", list_of(judges(story("2 to 4"))));
 }
 
 TEST_P(Main, F174_F175_FirstTickAfterTheRestore) {

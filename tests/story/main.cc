@@ -12,7 +12,7 @@ namespace {
 class CountFacts final : public ::testing::EmptyTestEventListener {
  public:
   void OnTestEnd(const ::testing::TestInfo& info) override {
-    static const std::regex kFact("F\\d{3}");
+    static const std::regex kFact("[FC]\\d{3}");
     const std::string name = info.name();
     for (std::sregex_iterator at(name.begin(), name.end(), kFact), end; at != end; ++at) {
       const auto known = passed_.emplace(at->str(), true).first;

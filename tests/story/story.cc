@@ -9,10 +9,12 @@ namespace strand::story {
 
 const std::map<std::string, Fact>& facts() {
   static const std::map<std::string, Fact> all = [] {
-    std::ifstream file("tests/story/data/facts.json");
     std::map<std::string, Fact> out;
-    for (const auto& entry : nlohmann::json::parse(file))
-      out[entry["id"]] = {entry["what"], entry["expected"]};
+    for (const char* path : {"tests/story/data/facts.json", "tests/story/data/seeds.json"}) {
+      std::ifstream file(path);
+      for (const auto& entry : nlohmann::json::parse(file))
+        out[entry["id"]] = {entry["what"], entry["expected"]};
+    }
     return out;
   }();
   return all;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 namespace strand::story {
 
 using sim::story_event;
+using sim::story_millis;
 using sim::story_time;
 using sim::StoryMoment;
 using sim::StoryRun;
@@ -22,13 +24,13 @@ using sim::StoryTable;
 using sim::StoryWrite;
 
 /// The run of a branch, made once. `main`, `no crash`, `NF`, ...: branches.cc. A run that fails fails the
-/// test.
-const StoryRun& story(const std::string& branch, int32_t parallelism = 1);
+/// test. Parallelism 0: that of the branch.
+const StoryRun& story(const std::string& branch, int32_t parallelism = 0);
 
 /// What differs from a recount at the end of input when the worker dies at these instants.
 std::vector<std::string> violations(const std::string& branch, const std::vector<WallTime>& crashes);
 
-/// data/facts.json: id -> what it says, what is expected.
+/// data/facts.json and, with words for values, data/seeds.json: id -> what it says, what is expected.
 struct Fact {
   std::string what;
   std::string expected;

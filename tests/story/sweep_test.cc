@@ -22,6 +22,11 @@ TEST(CrashAnywhere, F285_EveryEndEqualsTheRecount) {
   fact("F285", tuple(instants, bad));
 }
 
+TEST(CrashAnywhere, F286_NoRowOfTheTopicIsCommittedTwice) {
+  const auto [instants, bad] = sweep("any instant, topic");
+  fact("F286", tuple(instants, bad));
+}
+
 TEST(CrashAnywhere, F287_AlsoWithCheckpointsOf20Seconds) {
   const auto [instants, bad] = sweep("any instant, 20 s");
   fact("F287", tuple(instants, bad));

@@ -172,6 +172,30 @@ TEST_P(Main, F073_LagIsNeverHighFor5Minutes) {
   fact("F073", text(longest >= 300'000));
 }
 
+/// Alarms STRAND-1109 of a run.
+std::vector<obs::Event> lag_alarms(const StoryRun& run) {
+  std::vector<obs::Event> out;
+  for (const obs::Event& event : run.events()) {
+    if (event.code == static_cast<int>(ErrorCode::kEventTimeBehind)) out.push_back(event);
+  }
+  return out;
+}
+
+TEST(Lag, F070_F073_AlarmAfterFiveMinutesAboveOneMinute) {
+  const StoryRun& run = story("stands still");
+  const auto alarms = lag_alarms(run);
+  ASSERT_EQ(alarms.size(), 1U);
+  const auto behind = std::ranges::find_if(run.moments(), [](const StoryMoment& m) {
+    return m.watermark != EventTime::min() && m.at.millis - m.watermark.millis > 60'000;
+  });
+  ASSERT_NE(behind, run.moments().end());
+  EXPECT_EQ(alarms[0].field("limit_ms"), "60000");
+  fact("F070", tuple(int64_t{std::stoll(std::string(alarms[0].field("limit_ms")))} / 1000,
+                     (alarms[0].at - behind->at).millis / 1000));
+  // The main line is behind for half a minute only.
+  fact("F073", text(!lag_alarms(story("lag alarm")).empty()));
+}
+
 TEST(NoCrash, F074_WhenAllAreIdleTheHighestCounts) {
   const StoryRun& run = story("no crash");
   fact("F074", tuple(idle_from(run, "S1", "10:15:00"), run.at("10:16:44.9").watermark));

@@ -1,0 +1,163 @@
+// Event time, checkpoints and the key of the sink (C301 to C313), on payments that come 45 to 90 s late.
+#include <stdexcept>
+
+#include "engine/describe.h"
+#include "tests/story/sql_run.h"
+
+namespace strand::story {
+namespace {
+
+/// Sums per minute; every payment goes to a log of its own, too.
+std::string sums(const std::string& bound) {
+  return clicks_table(bound) + set_table("sums", "ad_id STRING, w STRING, n BIGINT, PRIMARY KEY (ad_id, w)") +
+         set_table("late", "ad_id STRING, n BIGINT, PRIMARY KEY (ad_id)") +
+         "CREATE TABLE topic (ad_id STRING, w STRING, n BIGINT) WITH ('connector' = 'storytopic');\n"
+         "CREATE VIEW per_minute AS SELECT ad_id, window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE "
+         "clicks, DESCRIPTOR(ts),"
+         " INTERVAL '1' MINUTE)) GROUP BY ad_id, window_start, window_end;\n"
+         "INSERT INTO sums SELECT ad_id, DATE_FORMAT(window_start, 'HH:mm'), n FROM per_minute;\n"
+         "INSERT INTO late SELECT ad_id, COUNT(*) FROM per_minute$late GROUP BY ad_id;\n"
+         "INSERT INTO topic SELECT ad_id, click_id, device_ms FROM clicks;\n";
+}
+
+/// One shard: a payment each 5 s, read 1 s later; each sixth comes 45 to 90 s late.
+Clicks payments() {
+  Clicks clicks;
+  for (int64_t i = 0; i < 36; ++i) {
+    const WallTime read = story_time("10:13:00") + Duration{i * 5'000};
+    const Duration late{i % 6 == 5 ? 45'000 + i * 1'250 : 1'000};
+    clicks.add("P1", "ad", text(EventTime{read.millis - late.millis}), text(read));
+  }
+  clicks.branch.until = story_time("10:17:00");
+  clicks.branch.drain = true;
+  return clicks;
+}
+
+/// What all closed minutes add up to.
+int64_t total(const StoryRun& run) {
+  std::map<std::string, int64_t> minutes;
+  for (const StoryWrite& write : rows_of(run, "ad 10:")) minutes[write.key] = *write.number("n");
+  int64_t sum = 0;
+  for (const auto& [key, n] : minutes) sum += n;
+  return sum;
+}
+
+TEST(Payments, C301_AShortBoundDropsThemAndCounts) {
+  const SqlRun run(sums("'10.001' SECOND"), payments().branch);
+  EXPECT_EQ(run->topic().committed.size(), 36U) << "the topic is complete";
+  EXPECT_EQ(last_value(*run, "ad", "n"), 6);
+  EXPECT_EQ(total(*run), 36 - 6);
+}
+
+TEST(Payments, C302_ALongBoundDropsNothing) {
+  const SqlRun run(sums("'2:00.001' MINUTE TO SECOND"), payments().branch);
+  EXPECT_EQ(last_value(*run, "ad", "n"), 0);
+  EXPECT_EQ(total(*run), 36);
+  EXPECT_EQ(run->topic().committed.size(), 36U);
+}
+
+/// A log, and a table with a key, of the same rows; the worker dies at 10:14:10.
+const StoryRun& log_and_table() {
+  static const SqlRun run = [] {
+    Clicks clicks;
+    for (const char* at : {"10:13:10", "10:14:02", "10:14:05", "10:15:30"}) clicks.add("P1", "ad", at, at);
+    clicks.branch.crashes = {story_time("10:14:10")};
+    clicks.branch.until = story_time("10:15:40");
+    return SqlRun(clicks_table() +
+                      set_table("ad_metrics", "click_id STRING, n BIGINT, PRIMARY KEY (click_id)") +
+                      "CREATE TABLE log (verdict STRING, click_id STRING, ad_id STRING, ts TIMESTAMP_LTZ(3), "
+                      "judge TIMESTAMP_LTZ(3))"
+                      " WITH ('connector' = 'storylog');\n"
+                      "INSERT INTO ad_metrics SELECT click_id, device_ms FROM clicks;\n"
+                      "INSERT INTO log SELECT 'inserted', click_id, ad_id, ts, ts FROM clicks;",
+                  clicks.branch);
+  }();
+  return *run;
+}
+
+TEST(Payments, C305_RowsThatAreOnlyAddedComeTwice) {
+  std::map<std::string, int> times;
+  for (const auto& row : log_and_table().exceptions()) ++times[row.click_id];
+  EXPECT_EQ(times, (std::map<std::string, int>{{"x0", 1}, {"x1", 2}, {"x2", 2}, {"x3", 1}}))
+      << "those since the checkpoint of 10:14:00";
+}
+
+TEST(Payments, C306_RowsWithAKeyAreSetOnce) {
+  EXPECT_EQ(log_and_table().moments().back().metrics.size(), 4U);
+}
+
+TEST(Payments, C308_ADeadProducerIsTold) {
+  Clicks clicks;
+  clicks.add("P1", "ad", "10:12:40", "10:12:41").add("P2", "ad", "10:12:42", "10:12:43");
+  for (const char* at : {"10:14:00", "10:15:30"}) clicks.add("P1", "ad", at, at);
+  clicks.branch.until = story_time("10:16:00");
+  const SqlRun run(sums("'5.001' SECOND").insert(0, "SET 'table.exec.source.idle-timeout' = '2 min';\n"),
+                   clicks.branch);
+  EXPECT_EQ(last_value(*run, "ad 10:14", "n"), 1) << "event time goes on";
+  bool told = false;
+  for (const obs::Event& event : run->events()) {
+    told = told ||
+           (event.code == static_cast<int>(ErrorCode::kShardIdle) && event.field("shard").ends_with("P2"));
+  }
+  EXPECT_TRUE(told);
+}
+
+TEST(Payments, C309_WithoutItsCheckpointsAJobStartsAnewAndSaysSo) {
+  const SqlRun run(sums("'5.001' SECOND"), Clicks().add("P1", "ad", "10:12:40", "10:12:41").branch);
+  EXPECT_FALSE(run->first_start().snapshot);
+  const auto told = engine::describe_start(run->first_start(), "/state/checkpoints");
+  EXPECT_NE(engine::terminal_line(told, "job").find("starts anew"), std::string::npos);
+}
+
+/// Why a job does not go on from the checkpoint of another form of it.
+std::string refusal(const std::string& first, const std::string& second) {
+  Clicks clicks;
+  clicks.add("P1", "ad", "10:12:40", "10:12:41");
+  const plan::Plan other = plan_of(second);
+  clicks.branch.crashes = {story_time("10:13:10")};
+  clicks.branch.restart_plan = &other;
+  try {
+    const SqlRun run(first, clicks.branch);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "it goes on";
+}
+std::string per_key(const std::string& key) {
+  return clicks_table() + set_table("sums", key + "_key BIGINT, n BIGINT, PRIMARY KEY (" + key + "_key)") +
+         "INSERT INTO sums SELECT k, COUNT(*) FROM (SELECT " + key + " AS k FROM clicks) GROUP BY k;\n";
+}
+
+TEST(Payments, C310_AnotherTypeOfTheKeyIsRefusedByName) {
+  const std::string text_key = clicks_table() + set_table("sums", "k STRING, n BIGINT, PRIMARY KEY (k)") +
+                               "INSERT INTO sums SELECT k, COUNT(*) FROM (SELECT CAST(device_ms AS STRING) "
+                               "AS k FROM clicks) GROUP BY k;\n";
+  const std::string number_key =
+      clicks_table() + set_table("sums", "k BIGINT, n BIGINT, PRIMARY KEY (k)") +
+      "INSERT INTO sums SELECT k, COUNT(*) FROM (SELECT device_ms AS k FROM clicks) GROUP BY k;\n";
+  EXPECT_EQ(refusal(text_key, text_key), "it goes on");
+  const std::string refused = refusal(text_key, number_key);
+  EXPECT_NE(refused.find("STRAND-5003"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("sums.n/group: keys of the snapshot: k STRING; of the plan: k BIGINT"),
+            std::string::npos)
+      << refused;
+}
+
+TEST(Payments, C311_ACheckpointOfAnotherJobIsRefused) {
+  const std::string refused = refusal(sums("'5.001' SECOND"), per_key("device_ms"));
+  EXPECT_NE(refused.find("STRAND-5003"), std::string::npos) << refused;
+}
+
+TEST(Payments, C313_ARowBehindTheWatermarkWhoseMinuteIsOpenIsNotLate) {
+  Clicks clicks;
+  clicks.add("P1", "ad", "10:13:50", "10:13:50.3").add("P1", "ad", "10:13:20", "10:13:55");
+  clicks.branch.until = story_time("10:14:00");
+  clicks.branch.drain = true;
+  const SqlRun run(sums("'5.001' SECOND"), clicks.branch);
+  EXPECT_EQ(text(run->at("10:13:54.9").watermark), "10:13:44.999");
+  EXPECT_EQ(last_value(*run, "ad 10:13", "n"), 2);
+  EXPECT_EQ(last_value(*run, "ad", "n"), 0);
+}
+
+}  // namespace
+}  // namespace strand::story

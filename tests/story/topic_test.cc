@@ -1,0 +1,61 @@
+// Closed minutes on a topic, exactly once: branch K. Its transactions are made when their checkpoint is
+// complete.
+#include <algorithm>
+
+#include "tests/story/story.h"
+
+namespace strand::story {
+namespace {
+
+std::string row_text(const sim::StoryTopicRow& row) {
+  return "(" + row.key.substr(0, 4) + ", " + row.key.substr(5) + ", " + text(row.value) + ")";
+}
+std::vector<sim::StoryTopicRow> shown(const StoryRun& run, const std::string& minute) {
+  std::vector<sim::StoryTopicRow> out;
+  std::ranges::copy_if(run.topic().committed, std::back_inserter(out),
+                       [&](const sim::StoryTopicRow& row) { return row.key.ends_with(minute); });
+  std::ranges::sort(out, {}, &sim::StoryTopicRow::key);
+  return out;
+}
+
+TEST(K, F222_RowsOfAnEpochThatNeverCompletesAreNotShown) {
+  const StoryRun& run = story("K");
+  std::vector<std::string> rows;
+  for (const auto& row : run.topic().written) {
+    if (row.epoch == Epoch{41} && row.at < story_time("10:15:40")) rows.push_back(row_text(row));
+  }
+  std::ranges::sort(rows);
+  const bool aborted = std::ranges::none_of(run.topic().committed, [](const sim::StoryTopicRow& row) {
+    return row.key.ends_with("M10:14") && row.at < story_time("10:16:30");
+  });
+  fact("F222", tuple(aborted ? "aborted" : "committed", list_of(rows)));
+}
+
+TEST(K, F223_F224_RowsShowWhenTheirCheckpointIsComplete) {
+  const StoryRun& run = story("K");
+  std::vector<std::string> m13;
+  for (const auto& row : shown(run, "M10:13")) {
+    EXPECT_EQ(row.at, *run.completed(40));
+    m13.push_back(tuple(row.at, row_text(row)));
+  }
+  fact("F223", list_of(m13));
+  std::vector<std::string> m14;
+  for (const auto& row : shown(run, "M10:14")) m14.push_back(tuple(row.at, row_text(row)));
+  fact("F224", list_of(m14));
+}
+
+TEST(K, F225_EachRowIsShownOnce) {
+  const auto rows = shown(story("K"), "M10:14");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_NE(rows[0].key, rows[1].key);
+  fact("F225", text(rows.size()));
+}
+
+TEST(K, F228_WithoutTheCrashTheNextCheckpointShowsThem) {
+  std::vector<std::string> at;
+  for (const auto& row : shown(story("K no crash"), "M10:14")) at.push_back(text(row.at));
+  fact("F228", list_of(at));
+}
+
+}  // namespace
+}  // namespace strand::story
