@@ -11,7 +11,7 @@ namespace strand::story {
 namespace {
 
 /// The job of the examples; with partial sums, or without.
-sim::SimulatedJob job(bool partials) {
+Result<sim::SimulatedJob> job(bool partials) {
   std::ifstream file("examples/ad-clicks/job.sql");
   std::stringstream content;
   if (partials) {
@@ -24,22 +24,21 @@ sim::SimulatedJob job(bool partials) {
   input.file = "job.sql";
   const auto compiled = sql::compile(input);
   EXPECT_TRUE(compiled.ok()) << compiled.status().to_string();
-  auto simulated = sim::simulated_ad_clicks(compiled->plan);
-  EXPECT_TRUE(simulated.ok()) << simulated.status().to_string();
-  return *std::move(simulated);
+  return sim::simulated_ad_clicks(compiled->plan);
 }
 
 /// What differs from a recount in 100 seeds; the first only, if that is enough.
 std::vector<std::string> violations(const std::function<void(sim::SimulationOptions&)>& change,
                                     bool first_only) {
-  const sim::SimulatedJob jobs[] = {job(false), job(true)};
+  static const Result<sim::SimulatedJob> jobs[] = {job(false), job(true)};
+  for (const auto& each : jobs) EXPECT_TRUE(each.ok()) << each.status().to_string();
   std::vector<std::string> out;
   for (uint64_t seed = 1; seed <= 100 && !(first_only && !out.empty()); ++seed) {
     sim::SimulationOptions options;
     options.seed = seed;
     options.input.disorder = Duration{static_cast<int64_t>(seed % 13) * 5'000};
     change(options);
-    for (const auto& difference : sim::simulate(jobs[seed % 2], options).differences)
+    for (const auto& difference : sim::simulate(*jobs[seed % 2], options).differences)
       out.push_back(text(static_cast<int64_t>(seed)) + ": " + difference);
   }
   return out;
