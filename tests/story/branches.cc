@@ -253,6 +253,11 @@ const std::map<std::string, Change>& changes() {
       {"c10 at 6.8", [](Setup& s) { s.read("c10", "10:15:06.8"); }},
       {"c9 at 2.3", [](Setup& s) { s.read("c9", "10:15:02.3"); }},
       {"no buffer", [](Setup& s) { s.job.pre_aggregate.reset(); }},
+      {"no crash until c51",
+       [](Setup& s) {
+         no_crash(s);
+         s.branch.until = story_time("10:20:02");
+       }},
       {"until c44", [](Setup& s) { s.branch.until = story_time("10:17:35"); }},
       {"K", with_topic},
       {"K no crash",

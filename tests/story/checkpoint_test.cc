@@ -248,6 +248,13 @@ TEST_P(Main, F219_EpochsGoOnOverTheFailover) {
   fact("F219", text(next->first));
 }
 
+TEST(NoCrash, F255_FiveMinutesAfterCheckpoint41ComesCheckpoint51) {
+  for (const auto& [epoch, checkpoint] : story("no crash until c51").checkpoints()) {
+    if (checkpoint.taken == story_time("10:20:00")) fact("F255", text(epoch));
+  }
+  EXPECT_EQ(story("no crash until c51").checkpoints().rbegin()->first, 51);
+}
+
 TEST_P(Main, F239_Checkpoint43) {
   fact("F239", tuple(run().checkpoints().at(43).taken, floor_of(run(), 43)));
   EXPECT_EQ(text(*run().completed(43)), "10:17:00.500");

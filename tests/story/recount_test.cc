@@ -42,10 +42,11 @@ class Item : public ::testing::Test {
  protected:
   explicit Item() { EXPECT_TRUE(env_.files.make_dirs("/files").ok()); }
 
-  WriterRun start(const std::string& writer, std::vector<AttemptRecord> history) {
+  WriterRun start(const std::string& writer, std::vector<AttemptRecord> history,
+                  const connect::table::FlushOptions& options = {}) {
     auto spec = test_writer(writer);
     auto counted = std::make_unique<CountingStore>(table_.connect(), entries_);
-    auto sink = make_flush_sink(spec, std::move(counted), env_.env(), {});
+    auto sink = make_flush_sink(spec, std::move(counted), env_.env(), options);
     return WriterRun(env_, spec, sink_start(std::move(history)), std::move(sink));
   }
   /// Written by the job after barrier 41.
@@ -120,6 +121,33 @@ TEST_F(Item, F206_AMinuteThatCarriesFinalValuesStays) {
   recount("M10:14", 5);
   flush("fast");
   fact("F206", left());
+}
+
+// Our generation is that of the writer: another writer's is no reason to refuse.
+TEST_F(Item, F221_FinishedRowsAndThoseOfANewerVersionAreRefused) {
+  connect::table::FlushOptions options;
+  options.closed_rows = options.elders_run = true;
+  auto first = start("fast", {test_record(7, 1, {}, 0)}, options);
+  first.begin().barrier(39);
+  first.write({{"ad_7", "M10:13", 6}});
+  auto newer = start("fast", {test_record(7, 1, {}, 0), test_record(8, 1, 41, 42)}, options);
+  newer.begin().barrier(43);
+  newer.write({{"ad_7", "M10:15", 1}});
+  auto run = start("fast", {test_record(7, 1, {}, 0), test_record(7, 2, 41, 42)}, options);
+  run.begin();
+  std::vector<std::string> allowed;
+  const auto write = [&](const char* bucket) {
+    const int64_t before = run.counts().written;
+    run.write({{"ad_7", bucket, 5}});
+    allowed.push_back(text(run.counts().written == before + 1));
+  };
+  write("M10:14");  // no tag there
+  run.barrier(43);
+  write("M10:14");  // a tag of now
+  write("M10:13");  // a tag below the checkpoint
+  write("M10:15");  // a newer generation
+  EXPECT_TRUE(run.status.ok()) << run.status.to_string();
+  fact("F221", list_of(allowed));
 }
 
 // Ours begins with the generation: versions side by side find their own (replay.md W1).
