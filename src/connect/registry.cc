@@ -22,7 +22,7 @@ std::vector<std::string> Registry::names() const {
 }
 
 Result<const Connector*> Registry::find(const std::map<std::string, std::string>& options,
-                                        bool as_sink) const {
+                                        TableUse use) const {
   const auto named = options.find("connector");
   if (named == options.end())
     return Status(ErrorCode::kUnknownConnector, "the table has no 'connector' option");
@@ -34,10 +34,13 @@ Result<const Connector*> Registry::find(const std::map<std::string, std::string>
                                       : "known: filesystem, sqlite, print, blackhole, datagen");
   }
   const Connector& connector = found->second;
-  if (as_sink ? !connector.sink : !connector.reader) {
+  const bool can[] = {connector.reader != nullptr, connector.sink != nullptr, connector.lookup != nullptr};
+  if (!can[static_cast<size_t>(use)]) {
+    static constexpr const char* kWords[] = {"be read", "be written", "find rows by key"};
     return Status(ErrorCode::kUnknownConnector,
-                  "connector '" + named->second + "' cannot " + (as_sink ? "be written" : "be read"));
+                  "connector '" + named->second + "' cannot " + kWords[static_cast<size_t>(use)]);
   }
+  const bool as_sink = use == TableUse::kWrite;
   const auto& known = as_sink ? connector.sink_options : connector.source_options;
   const auto& other = as_sink ? connector.source_options : connector.sink_options;
   for (const auto& [key, value] : options) {

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "columnar/type.h"
 #include "env/env.h"
+#include "flow/lookup.h"
 #include "flow/sink.h"
 #include "flow/source.h"
 #include "obs/events.h"
@@ -25,13 +26,14 @@ struct TableContext {
   columnar::SchemaPtr schema;  // the columns to read (in this order), or the columns that are written
   std::map<std::string, std::string> options;
   std::vector<std::string> primary_key;
-  std::string writer;                // sinks: the writer's name
+  std::string writer;  // sinks: the writer's name
   /// Columns of `schema` that are metadata: their keys by position.
   std::map<size_t, std::string> metadata = {};
-  columnar::SchemaPtr table_schema;  // all physical columns: sinks create the table, CSV counts them
-  bool closed_rows = false;          // sinks: W4 applies
-  bool provisional = false;          // sinks: F4 applies
-  bool want_bad = false;             // sources: somebody reads T$bad
+  columnar::SchemaPtr table_schema;           // all physical columns: sinks create the table, CSV counts them
+  bool closed_rows = false;                   // sinks: W4 applies
+  bool provisional = false;                   // sinks: F4 applies
+  std::vector<std::string> lookup_keys = {};  // lookups: the columns that keys are of
+  bool want_bad = false;                      // sources: somebody reads T$bad
   std::string zone = "UTC";
   env::Env env;
   obs::EventSink* events = nullptr;
@@ -43,7 +45,12 @@ Result<std::optional<Duration>> duration_option(const TableContext& table, const
 
 using MakeFinder = std::function<Result<std::unique_ptr<flow::ShardFinder>>(const TableContext&)>;
 using MakeReader = std::function<Result<std::unique_ptr<flow::SourceReader>>(const TableContext&)>;
+/// Rows of `schema` by `lookup_keys`.
+using MakeLookup = std::function<Result<std::unique_ptr<flow::Lookup>>(const TableContext&)>;
 using MakeSink = std::function<Result<std::unique_ptr<flow::Sink>>(const TableContext&)>;
+
+/// What a job wants of a table.
+enum class TableUse : uint8_t { kRead, kWrite, kLookup };
 
 /// One connector: what it can make (an empty function: it cannot), and the options it knows (`fields.*`: all
 /// that begin so).
@@ -54,7 +61,11 @@ struct Connector {
   std::vector<std::string> source_options;
   std::vector<std::string> sink_options;
   /// The metadata that its tables have, by key.
-  std::function<std::vector<columnar::Field>(const std::map<std::string, std::string>& options)> metadata = {};
+  std::function<std::vector<columnar::Field>(const std::map<std::string, std::string>& options)> metadata =
+      {};
+  MakeLookup lookup = {};
+  /// Whether a table with these options is one to be looked up; empty: each is.
+  std::function<bool(const std::map<std::string, std::string>& options)> looks_up = {};
   bool transactional = false;  // rows show when their checkpoint is complete
   bool parallel_sink = false;  // may be written by several subtasks
 };
@@ -64,7 +75,7 @@ class Registry {
  public:
   void add(std::string name, Connector connector) { connectors_[std::move(name)] = std::move(connector); }
   /// The connector that `options` name. Errors: kUnknownConnector, kUnknownOption (both name the nearest).
-  Result<const Connector*> find(const std::map<std::string, std::string>& options, bool as_sink) const;
+  Result<const Connector*> find(const std::map<std::string, std::string>& options, TableUse use) const;
   std::vector<std::string> names() const;
 
  private:

@@ -139,7 +139,9 @@ class NotNullNode final : public Node {
     STRAND_TRY(const Value value, value_->eval(scope));
     if (scope.each([&](int64_t row) { return !value.is_null(row); })) return retyped(value, type());
     return Status(ErrorCode::kBadValue, "column '" + column_ + "' is NOT NULL, found NULL")
-        .hint("COALESCE(…, otherwise), or SET 'table.exec.sink.not-null-enforcer' = 'DROP' to leave such rows out");
+        .hint(
+            "COALESCE(…, otherwise), or SET 'table.exec.sink.not-null-enforcer' = 'DROP' to leave such rows "
+            "out");
   }
   bool can_fail() const override { return true; }
 
@@ -154,7 +156,33 @@ Result<NodePtr> build_not_null(const Expr& e, Nodes args, const Environment&) {
 
 Result<TypePtr> not_null_type(const Args& args) { return columnar::with_nullable(args[0]->type, false); }
 
+/// SINGLE_ROW(x, n): x of the first row; there may be no second one (of a subquery that stands for a value).
+class SingleRowNode final : public Node {
+ public:
+  SingleRowNode(TypePtr type, NodePtr value, NodePtr number)
+      : Node(std::move(type)), value_(std::move(value)), number_(std::move(number)) {}
+  Result<Value> eval(const Scope& scope) override {
+    STRAND_TRY(const Value number, number_->eval(scope));
+    const Reader<int64_t> numbers(number);
+    if (scope.each([&](int64_t row) { return numbers[row] == 1; })) return value_->eval(scope);
+    return Status(ErrorCode::kBadValue, "a subquery that stands for a value has a second row")
+        .hint("aggregate its rows (MAX, MIN, …), or keep one of them: ORDER BY … LIMIT 1");
+  }
+  bool can_fail() const override { return true; }
+
+ private:
+  NodePtr value_;
+  NodePtr number_;
+};
+
+Result<NodePtr> build_single_row(const Expr& e, Nodes args, const Environment&) {
+  return NodePtr(std::make_unique<SingleRowNode>(e.type, std::move(args[0]), std::move(args[1])));
+}
+
+Result<TypePtr> single_row_type(const Args& args) { return args[0]->type; }
+
 constexpr Function kFunctions[] = {
+    {.name = "SINGLE_ROW", .params = "al", .type = single_row_type, .build = build_single_row},
     {.name = "NOT_NULL", .params = "at", .type = not_null_type, .build = build_not_null},
     {.name = "GET_FIELD", .params = "aa", .build = build_field, .resolve = resolve_field},
     {.name = "ITEM", .params = "aa", .build = build_item, .resolve = resolve_item},

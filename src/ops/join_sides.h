@@ -29,7 +29,7 @@ struct JoinSideReader {
   }
 
   Keys keys;
-  std::vector<size_t> key_columns;
+  std::vector<size_t> key_columns;  // in which a NULL has no partner
   size_t time_column;
   RowList row_list;
   Times times_reader;

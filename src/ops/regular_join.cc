@@ -98,7 +98,9 @@ class RegularJoin : public Operator {
   /// Reads the rows of one side.
   struct Reader {
     explicit Reader(const RegularJoinOptions::Side& side)
-        : keys(side.schema, side.keys), key_columns(side.keys), all(side.schema->size()) {
+        : keys(side.schema, side.keys),
+          key_columns(strict_keys(side.keys, side.nulls_equal)),
+          all(side.schema->size()) {
       std::iota(all.begin(), all.end(), size_t{0});
     }
     void read(const Batch& batch) {

@@ -1,6 +1,7 @@
 // What operators do with the rows of a batch again and again.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -53,6 +54,16 @@ class RowEmitter {
   Port port_;
   int64_t emitted_ = 0;
 };
+
+/// Those of `keys` that are not in `nulls_equal`: a NULL in one of them has no partner in a join.
+inline std::vector<size_t> strict_keys(const std::vector<size_t>& keys,
+                                       const std::vector<size_t>& nulls_equal) {
+  std::vector<size_t> strict;
+  for (const size_t key : keys) {
+    if (std::find(nulls_equal.begin(), nulls_equal.end(), key) == nulls_equal.end()) strict.push_back(key);
+  }
+  return strict;
+}
 
 /// When state says what a judge has reached (replay.md T3).
 inline bool reached(EventTime instant, EventTime judge) { return instant <= judge; }

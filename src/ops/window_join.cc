@@ -122,7 +122,9 @@ class WindowJoin : public Operator {
 
  private:
   static JoinSideReader reader_of(const WindowJoinOptions::Side& side) {
-    return JoinSideReader(side.schema, side.keys, side.window_end);
+    JoinSideReader reader(side.schema, side.keys, side.window_end);
+    reader.key_columns = strict_keys(side.keys, side.nulls_equal);
+    return reader;
   }
 
   bool pairs() const { return options_.kind == WindowJoinOptions::Output::kPairs; }

@@ -15,6 +15,8 @@ struct WindowJoinOptions {
     size_t window_end = 0;     // TIMESTAMP(3), in the zone
     /// Rows without a partner come out, too, with NULLs for the other side. Not of semi and anti joins.
     bool outer = false;
+    /// The keys in which NULL is equal to NULL, as columns; in the others it is equal to nothing.
+    std::vector<size_t> nulls_equal = {};
   };
   std::array<Side, 2> sides;  // left, right
   /// kSemi: each left row that has a partner; kAnti: each that has none.

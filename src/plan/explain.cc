@@ -148,6 +148,10 @@ class NodeText {
   }
   void describe(const Project& project) { expressions(project.expressions, input()); }
   void describe(const Union&) {}
+  void describe(const Unnest& unnest) {
+    line("elements",
+         "of " + input()[unnest.column].name + (unnest.outer ? "; a row without elements comes once" : ""));
+  }
   void describe(const Deduplicate& dedup) {
     line("keys", names(input(), dedup.keys) + ": the " + (dedup.last ? "last" : "first") + " row of each" +
                      (dedup.time_column ? " by " + input()[*dedup.time_column].name : ""));
@@ -229,18 +233,49 @@ class NodeText {
     line("ranks", top.from == top.to ? std::to_string(top.to)
                                      : std::to_string(top.from) + " to " + std::to_string(top.to));
     line("keys", top.keys.empty() ? "none" : names(input(), top.keys));
-    line("order", top.order.empty() ? "arrival" : join(top.order, [&](const columnar::SortColumn& sort) {
-           return input()[sort.column].name + (sort.descending ? " DESC" : "") +
-                  (sort.nulls_last == sort.descending ? ""
-                   : sort.nulls_last                  ? " NULLS LAST"
-                                                      : " NULLS FIRST");
-         }));
+    line("order", order_text(top.order));
     line("state", top.changes ? "every row of the input; never forgotten by event time"
                               : "the first " + std::to_string(top.to) +
                                     " rows of each key; never forgotten by event time");
     line("changes", !top.rank && top.from == 1 ? "+I, -D"
                     : top.update_before        ? "+I, -U, +U, -D"
                                                : "+I, +U, -D");
+  }
+  std::string order_text(const std::vector<columnar::SortColumn>& order) const {
+    return order.empty() ? "arrival" : join(order, [&](const columnar::SortColumn& sort) {
+      return input()[sort.column].name + (sort.descending ? " DESC" : "") +
+             (sort.nulls_last == sort.descending ? ""
+              : sort.nulls_last                  ? " NULLS LAST"
+                                                 : " NULLS FIRST");
+    });
+  }
+  void describe(const WindowTopN& top) {
+    line("ranks", top.from == top.to ? std::to_string(top.to)
+                                     : std::to_string(top.from) + " to " + std::to_string(top.to));
+    line("keys", top.keys.empty() ? "none" : names(input(), top.keys));
+    line("window",
+         input()[top.window_start].name + " to " + input()[top.window_end].name + ", zone " + top.zone);
+    line("order", order_text(top.order));
+    line("state", "the first " + std::to_string(top.to) +
+                      " rows of each key and open window; dropped when event time reaches the window's last "
+                      "millisecond; floor of each key group");
+  }
+  void describe(const SessionRows& session) {
+    line("window", "session with gap " + format_duration(session.gap) + " over " +
+                       input()[session.time_column].name + ", zone " + session.zone);
+    line("keys", session.keys.empty() ? "none" : names(input(), session.keys));
+    line("state",
+         "the rows of open sessions; dropped when event time reaches the last millisecond; floor of each key "
+         "group");
+  }
+  void describe(const TimeSort& sort) {
+    line("order", input()[sort.time_column].name + (sort.order.empty() ? "" : ", " + order_text(sort.order)));
+    line("state", "rows until event time reaches them; all rows meet in one subtask; floor");
+  }
+  void describe(const Materialize& materialize) {
+    line("key", names(input(), materialize.keys));
+    line("state", "every row of the input; never forgotten by event time");
+    line("changes", "+I, +U, -D");
   }
   std::string window_text(const expr::WindowShape& window, size_t time_column,
                           const std::string& zone) const {
@@ -308,8 +343,9 @@ class NodeText {
   void describe_join(const JoinOn& on) {
     std::string keys;
     for (size_t i = 0; i < on.keys[0].size(); ++i) {
-      keys += (i == 0 ? "" : ", ") + node_.input(0)[on.keys[0][i]].name + " = " +
-              node_.input(1)[on.keys[1][i]].name;
+      const bool nulls_equal = i < on.nulls_equal.size() && on.nulls_equal[i];
+      keys += (i == 0 ? "" : ", ") + node_.input(0)[on.keys[0][i]].name +
+              (nulls_equal ? " IS NOT DISTINCT FROM " : " = ") + node_.input(1)[on.keys[1][i]].name;
     }
     line("join", std::string(join_name(on.kind)) + " on " +
                      (keys.empty() ? "no keys: all rows meet in one subtask" : keys));
@@ -349,6 +385,23 @@ class NodeText {
   }
   void describe(const Function& function) {
     for (const auto& [label, text] : function.facts) line(label, text);
+  }
+  void describe(const TemporalJoin& join) {
+    describe_join(join.on);
+    line("as of", node_.input(0)[join.time_columns[0]].name + ", versions by " +
+                      node_.input(1)[join.time_columns[1]].name);
+    line("state",
+         "rows of the left side until event time reaches them; of each key the newest version that it has "
+         "reached, and later ones; floor of each key group");
+  }
+  void describe(const LookupJoin& lookup) {
+    std::string keys;
+    for (size_t i = 0; i < lookup.keys.size(); ++i)
+      keys += (i == 0 ? "" : ", ") + input()[lookup.keys[i]].name + " = " + lookup.key_columns[i];
+    line("table", lookup.table.name + ": " + options_text(lookup.table));
+    line("join", std::string(lookup.outer ? "left join" : "inner join") + " on " + keys +
+                     ", as the table is when the row comes");
+    if (lookup.condition) line("condition", expr::to_string(*lookup.condition, node_.output.get()));
   }
   void describe(const SinkWrite& sink) {
     line("table", sink.table.name + ": " + options_text(sink.table));

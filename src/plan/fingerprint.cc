@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "columnar/type.h"
@@ -74,7 +75,16 @@ json join_state(const Node& node, const JoinOn& on) {
     state[std::string(kSides[side]) + " keys"] = columns_text(input, on.keys[side]);
     state[std::string(kSides[side]) + " columns"] = all_columns_text(input);
   }
+  if (std::ranges::find(on.nulls_equal, true) != on.nulls_equal.end()) state["equal nulls"] = on.nulls_equal;
   return state;
+}
+
+json order_state(const columnar::Schema& input, const std::vector<columnar::SortColumn>& order) {
+  json list = json::array();
+  for (const columnar::SortColumn& sort : order)
+    list.push_back(field_text(input[sort.column]) + (sort.descending ? " DESC" : " ASC") +
+                   (sort.nulls_last ? " NULLS LAST" : " NULLS FIRST"));
+  return list;
 }
 
 /// What the state of one node depends on; null for nodes whose state fits any plan.
@@ -99,15 +109,37 @@ json state_of(const Node& node) {
             {"pattern", pattern_text(match->pattern)}};
   }
   if (const auto* top = std::get_if<TopN>(&node.detail)) {
-    json order = json::array();
-    for (const columnar::SortColumn& sort : top->order)
-      order.push_back(field_text(input()[sort.column]) + (sort.descending ? " DESC" : " ASC") +
-                      (sort.nulls_last ? " NULLS LAST" : " NULLS FIRST"));
     json state = {{"keys", columns_text(input(), top->keys)},
                   {"columns", all_columns_text(input())},
-                  {"order", order},
+                  {"order", order_state(input(), top->order)},
                   {"input", top->changes ? "changes" : "new rows"}};
     if (!top->changes) state["rows"] = top->to;
+    return state;
+  }
+  if (const auto* top = std::get_if<WindowTopN>(&node.detail)) {
+    return {{"keys", columns_text(input(), top->keys)},
+            {"columns", all_columns_text(input())},
+            {"window", {field_text(input()[top->window_start]), field_text(input()[top->window_end])}},
+            {"zone", top->zone},
+            {"order", order_state(input(), top->order)},
+            {"rows", top->to}};
+  }
+  if (const auto* session = std::get_if<SessionRows>(&node.detail)) {
+    return {{"keys", columns_text(input(), session->keys)},
+            {"columns", all_columns_text(input())},
+            {"time", field_text(input()[session->time_column])},
+            {"gap_ms", session->gap.millis}};
+  }
+  if (const auto* sort = std::get_if<TimeSort>(&node.detail)) {
+    return {{"columns", all_columns_text(input())}, {"time", field_text(input()[sort->time_column])}};
+  }
+  if (const auto* materialize = std::get_if<Materialize>(&node.detail)) {
+    return {{"keys", columns_text(input(), materialize->keys)}, {"columns", all_columns_text(input())}};
+  }
+  if (const auto* join = std::get_if<TemporalJoin>(&node.detail)) {
+    json state = join_state(node, join->on);
+    state["left time"] = field_text(node.input(0)[join->time_columns[0]]);
+    state["right time"] = field_text(node.input(1)[join->time_columns[1]]);
     return state;
   }
   if (const auto* window = std::get_if<WindowAggregate>(&node.detail)) {

@@ -32,10 +32,17 @@ const char* kind_name(const Detail& detail) {
     const char* operator()(const Filter&) const { return "filter"; }
     const char* operator()(const Project&) const { return "project"; }
     const char* operator()(const Union&) const { return "union"; }
+    const char* operator()(const Unnest&) const { return "unnest"; }
     const char* operator()(const Deduplicate&) const { return "deduplicate"; }
     const char* operator()(const OverAggregate&) const { return "over"; }
     const char* operator()(const Match&) const { return "match"; }
     const char* operator()(const TopN&) const { return "top-n"; }
+    const char* operator()(const WindowTopN&) const { return "window-top-n"; }
+    const char* operator()(const SessionRows&) const { return "session-rows"; }
+    const char* operator()(const TimeSort&) const { return "sort"; }
+    const char* operator()(const Materialize&) const { return "materialize"; }
+    const char* operator()(const TemporalJoin&) const { return "temporal-join"; }
+    const char* operator()(const LookupJoin&) const { return "lookup-join"; }
     const char* operator()(const WindowAggregate&) const { return "window"; }
     const char* operator()(const GroupAggregate&) const { return "group"; }
     const char* operator()(const IntervalJoin&) const { return "interval-join"; }
@@ -50,8 +57,11 @@ const char* kind_name(const Detail& detail) {
 bool makes_changes(const Detail& detail) {
   const auto* dedup = std::get_if<Deduplicate>(&detail);
   const auto* scan = std::get_if<Scan>(&detail);
+  const auto* top = std::get_if<TopN>(&detail);
+  const bool grows = top != nullptr && top->order.empty() && !top->changes;  // the first rows that come stay
   return (scan != nullptr && scan->changes) || (dedup != nullptr && dedup->last) ||
-         std::holds_alternative<TopN>(detail) || std::holds_alternative<GroupAggregate>(detail);
+         (top != nullptr && !grows) || std::holds_alternative<Materialize>(detail) ||
+         std::holds_alternative<GroupAggregate>(detail);
 }
 
 bool waits_for_time(const Detail& detail) {
@@ -60,7 +70,9 @@ bool waits_for_time(const Detail& detail) {
   if (const auto* match = std::get_if<Match>(&detail)) return match->time_column.has_value();
   if (const auto* function = std::get_if<Function>(&detail)) return function->waits_for_time;
   return std::holds_alternative<WindowAggregate>(detail) || std::holds_alternative<IntervalJoin>(detail) ||
-         std::holds_alternative<WindowJoin>(detail);
+         std::holds_alternative<WindowJoin>(detail) || std::holds_alternative<WindowTopN>(detail) ||
+         std::holds_alternative<SessionRows>(detail) || std::holds_alternative<TimeSort>(detail) ||
+         std::holds_alternative<TemporalJoin>(detail);
 }
 
 bool judges_lateness(const Detail& detail) {

@@ -99,6 +99,16 @@ struct Project {
 };
 struct Union {};
 
+/// Each row once for each element of its collection. Output: the columns `keep`, then the element of an ARRAY
+/// or MULTISET, or key and value of a MAP; then its number, INT from 1, where `ordinality`. A number (BIGINT)
+/// instead of a collection: the row that many times.
+struct Unnest {
+  size_t column = 0;  // the collection, in the input
+  std::vector<size_t> keep;
+  bool outer = false;  // a row without elements comes once, with NULLs
+  bool ordinality = false;
+};
+
 /// Forgets a key when event time reaches the value of `column` + `after` (STATE_RETENTION).
 struct Retention {
   size_t column = 0;  // in the input
@@ -160,6 +170,41 @@ struct TopN {
   bool update_before = false;
 };
 
+/// The rows of each key and window that have the ranks `from` to `to`, when the window closes. Output: the
+/// input's columns, and the rank if `rank`. kLate: rows of closed windows, the input's columns.
+struct WindowTopN {
+  std::vector<size_t> keys;  // beside the window
+  size_t window_start = 0;   // TIMESTAMP(3) in the zone
+  size_t window_end = 0;
+  std::string zone = "UTC";
+  std::vector<columnar::SortColumn> order;
+  int64_t from = 1;
+  int64_t to = 1;
+  bool last_of_equal = false;  // of rows that are equal in `order`; else the first
+  bool rank = false;
+};
+
+/// Every row with the session that it belongs to, when that closes. Output: the input's columns,
+/// window_start, window_end, window_time. kLate: the input's columns.
+struct SessionRows {
+  std::vector<size_t> keys;
+  size_t time_column = 0;
+  Duration gap;
+  std::string zone = "UTC";
+};
+
+/// Rows in the order of event time, those of equal times in `order`, once it has reached them. kLate.
+struct TimeSort {
+  size_t time_column = 0;
+  std::vector<columnar::SortColumn> order;
+};
+
+/// Changes made to fit the key of a table (`keys`): where several rows have it, the last of them stands
+/// there. Output: the input's columns.
+struct Materialize {
+  std::vector<size_t> keys;
+};
+
 /// Window aggregation (expr/window.h). Output: keys, window_start, window_end (TIMESTAMP(3) in the zone),
 /// window_time (TIMESTAMP_LTZ(3), last millisecond), then aggregates. kLate: input columns, window_start,
 /// window_end, judge (TIMESTAMP_LTZ(3)), fully_late (BOOLEAN). kEarly: the columns of kMain.
@@ -205,6 +250,8 @@ struct JoinOn {
   JoinKind kind = JoinKind::kInner;
   std::array<std::vector<size_t>, 2> keys;  // equal one by one, of the same types; none: any two rows
   ExprPtr condition;                        // more than that, over the columns of left and right; or null
+  /// The keys in which NULL is equal to NULL; in the others it is equal to nothing. Empty: none.
+  std::vector<bool> nulls_equal = {};
 };
 
 /// Rows with equal keys whose times are near each other: lower <= right time - left time <= upper.
@@ -231,6 +278,25 @@ struct RegularJoin {
   std::optional<Duration> ttl;  // of wall clock, since a row was written
   /// Pairs come out as +U and -U where an update makes them; else as +I and -D.
   bool update_kinds = false;
+};
+
+/// Rows of the left side, each beside the version of the right side that was valid at its event time, once
+/// event time of both has reached it. Of kInner and kLeft. The right side's rows are +I, +U and -D by the
+/// keys.
+struct TemporalJoin {
+  JoinOn on;
+  std::array<size_t, 2> time_columns{};
+};
+
+/// Each row beside the rows that a table has for its keys now. Output: the input's columns, the columns
+/// `read`.
+struct LookupJoin {
+  TableSpec table;
+  std::vector<size_t> keys;              // of the input
+  std::vector<std::string> key_columns;  // of the table, equal to the keys one by one, of the same types
+  std::vector<size_t> read;              // physical columns of the table
+  bool outer = false;                    // a row without partner comes out with NULLs
+  ExprPtr condition;                     // what else makes partners, over the output's columns; or null
 };
 
 /// One INSERT: a writer of a table (product.md). Input columns are in the order of `columns`.
@@ -264,9 +330,10 @@ inline constexpr size_t kSidePorts = 10;
 inline constexpr size_t kAllPorts = kPorts + kSidePorts;
 inline constexpr Port side_port(size_t i) { return static_cast<Port>(kPorts + i); }
 
-using Detail =
-    std::variant<Scan, Filter, Project, Union, Deduplicate, OverAggregate, Match, TopN, WindowAggregate,
-                 GroupAggregate, IntervalJoin, WindowJoin, RegularJoin, Function, SinkWrite>;
+using Detail = std::variant<Scan, Filter, Project, Union, Unnest, Deduplicate, OverAggregate, Match, TopN,
+                            WindowTopN, SessionRows, TimeSort, Materialize, WindowAggregate, GroupAggregate,
+                            IntervalJoin, WindowJoin, RegularJoin, TemporalJoin, LookupJoin, Function,
+                            SinkWrite>;
 
 /// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
 struct Node {

@@ -166,7 +166,8 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
                              attempt,
                              restored_epoch,
                              {},
-                             options_.defences};
+                             options_.defences,
+                             options_.batch_rows};
   // What must be refused is refused here: nothing has been touched yet.
   STRAND_TRY(sweeps_left_, check_sinks(graph_, registry_, graph_options, context_));
   const AttemptRecord record{generation, attempt, restored_epoch, highest,

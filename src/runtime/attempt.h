@@ -37,6 +37,9 @@ struct JobOptions {
   bool allow_non_restored = false;
   std::string settings_json;
   Defences defences;  // for tests only
+  /// An operator gets no more rows at once. With 1 a changelog has every step in between, as Flink's without
+  /// mini-batch.
+  int64_t batch_rows = columnar::Batch::kMaxRows;
 };
 
 /// What to restore.

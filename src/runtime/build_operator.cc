@@ -2,13 +2,20 @@
 
 #include "base/overload.h"
 #include "ops/interval_join.h"
+#include "ops/lookup_join.h"
 #include "ops/match.h"
+#include "ops/materialize.h"
 #include "ops/operators.h"
 #include "ops/over_aggregate.h"
 #include "ops/regular_join.h"
 #include "ops/rowtime_deduplicate.h"
+#include "ops/session_rows.h"
+#include "ops/temporal_join.h"
+#include "ops/time_sort.h"
 #include "ops/top_n.h"
+#include "ops/unnest.h"
 #include "ops/window_join.h"
+#include "ops/window_top_n.h"
 
 namespace strand::runtime {
 
@@ -87,6 +94,17 @@ Result<OperatorPtr> build_match(const plan::Node& node, const plan::Match& match
   return ops::make_match(std::move(options));
 }
 
+OperatorPtr build_unnest(const plan::Node& node, const plan::Unnest& unnest) {
+  ops::UnnestOptions options;
+  options.input = input_schema(node);
+  options.column = unnest.column;
+  options.keep = unnest.keep;
+  options.outer = unnest.outer;
+  options.ordinality = unnest.ordinality;
+  options.output = node.output;
+  return ops::make_unnest(std::move(options));
+}
+
 Result<OperatorPtr> build_top_n(const plan::Node& node, const plan::TopN& top) {
   ops::TopNOptions options;
   options.input = input_schema(node);
@@ -99,6 +117,33 @@ Result<OperatorPtr> build_top_n(const plan::Node& node, const plan::TopN& top) {
   options.update_before = top.update_before;
   options.output = node.output;
   return ops::make_top_n(std::move(options));
+}
+
+Result<OperatorPtr> build_window_top_n(const plan::Node& node, const plan::WindowTopN& top) {
+  ops::WindowTopNOptions options;
+  options.input = input_schema(node);
+  options.keys = top.keys;
+  options.window_start = top.window_start;
+  options.window_end = top.window_end;
+  options.zone = top.zone;
+  options.order = top.order;
+  options.from = top.from;
+  options.to = top.to;
+  options.last_of_equal = top.last_of_equal;
+  options.rank = top.rank;
+  options.output = node.output;
+  return ops::make_window_top_n(std::move(options));
+}
+
+Result<OperatorPtr> build_session_rows(const plan::Node& node, const plan::SessionRows& session) {
+  ops::SessionRowsOptions options;
+  options.input = input_schema(node);
+  options.keys = session.keys;
+  options.time_column = session.time_column;
+  options.gap = session.gap;
+  options.zone = session.zone;
+  options.output = node.output;
+  return ops::make_session_rows(std::move(options));
 }
 
 Result<OperatorPtr> build_deduplicate(const plan::Node& node, const plan::Deduplicate& dedup) {
@@ -159,6 +204,9 @@ void set_join(const plan::Node& node, const plan::JoinOn& on, const expr::Compil
     options.sides[side].schema = input.node->schema(input.port);
     options.sides[side].keys = on.keys[side];
     options.sides[side].outer = plan::is_outer(on.kind, side);
+    for (size_t i = 0; i < on.nulls_equal.size(); ++i) {
+      if (on.nulls_equal[i]) options.sides[side].nulls_equal.push_back(on.keys[side][i]);
+    }
     for (const columnar::Field& field : node.input(side).fields()) both.push_back(field);
   }
   if (on.kind == plan::JoinKind::kSemi) options.kind = Options::Output::kSemi;
@@ -187,6 +235,36 @@ Result<OperatorPtr> build_window_join(const plan::Node& node, const plan::Window
   return ops::make_window_join(std::move(options));
 }
 
+Result<OperatorPtr> build_temporal_join(const plan::Node& node, const plan::TemporalJoin& join,
+                                        const expr::CompileOptions& compile) {
+  ops::TemporalJoinOptions options;
+  std::vector<columnar::Field> both;
+  for (size_t side = 0; side < 2; ++side) {
+    const plan::Input& input = node.inputs[side];
+    options.sides[side] = {input.node->schema(input.port), join.on.keys[side], join.time_columns[side]};
+    for (const columnar::Field& field : node.input(side).fields()) both.push_back(field);
+  }
+  options.outer = join.on.kind == plan::JoinKind::kLeft;
+  options.condition = join.on.condition;
+  options.compile = compile;
+  options.pairs = std::make_shared<const columnar::Schema>(std::move(both));
+  options.output = node.output;
+  return ops::make_temporal_join(std::move(options));
+}
+
+Result<OperatorPtr> build_lookup_join(const plan::Node& node, const plan::LookupJoin& join,
+                                      const expr::CompileOptions& compile, const Tables& tables) {
+  ops::LookupJoinOptions options;
+  options.input = input_schema(node);
+  options.keys = join.keys;
+  STRAND_TRY(options.lookup, tables.lookup(join));
+  options.outer = join.outer;
+  options.condition = join.condition;
+  options.compile = compile;
+  options.output = node.output;
+  return ops::make_lookup_join(std::move(options));
+}
+
 Result<OperatorPtr> no_operator(const plan::Node& node) {
   return Status(ErrorCode::kInternal,
                 std::string("a ") + plan::kind_name(node.detail) + " node is no operator")
@@ -202,6 +280,10 @@ bool is_keyed(const GraphNode& node) {
          std::holds_alternative<plan::OverAggregate>(node.node->detail) ||
          std::holds_alternative<plan::Match>(node.node->detail) ||
          std::holds_alternative<plan::TopN>(node.node->detail) ||
+         std::holds_alternative<plan::WindowTopN>(node.node->detail) ||
+         std::holds_alternative<plan::SessionRows>(node.node->detail) ||
+         std::holds_alternative<plan::Materialize>(node.node->detail) ||
+         std::holds_alternative<plan::TemporalJoin>(node.node->detail) ||
          std::holds_alternative<plan::WindowAggregate>(node.node->detail) ||
          std::holds_alternative<plan::GroupAggregate>(node.node->detail) ||
          std::holds_alternative<plan::IntervalJoin>(node.node->detail) ||
@@ -210,7 +292,8 @@ bool is_keyed(const GraphNode& node) {
 }
 
 Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::string& zone,
-                                   const Defences& defences, const plan::FunctionOptions& functions) {
+                                   const Defences& defences, const Tables& tables,
+                                   const plan::FunctionOptions& functions) {
   const plan::Node& node = *graph_node.node;
   const expr::CompileOptions compile{zone};
   return std::visit(
@@ -218,10 +301,19 @@ Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::strin
           [&](const plan::Filter& f) { return ops::make_filter(f.condition, compile); },
           [&](const plan::Project& p) { return ops::make_project(p.expressions, node.output, compile); },
           [&](const plan::Union&) { return Result<OperatorPtr>(ops::make_union(node.output)); },
+          [&](const plan::Unnest& u) { return Result<OperatorPtr>(build_unnest(node, u)); },
           [&](const plan::Deduplicate& d) { return build_deduplicate(node, d); },
           [&](const plan::OverAggregate& o) { return build_over(node, o); },
           [&](const plan::Match& m) { return build_match(node, m, compile); },
           [&](const plan::TopN& t) { return build_top_n(node, t); },
+          [&](const plan::WindowTopN& t) { return build_window_top_n(node, t); },
+          [&](const plan::SessionRows& s) { return build_session_rows(node, s); },
+          [&](const plan::TimeSort& s) {
+            return Result<OperatorPtr>(ops::make_time_sort({input_schema(node), s.time_column, s.order}));
+          },
+          [&](const plan::Materialize& m) { return ops::make_materialize({input_schema(node), m.keys}); },
+          [&](const plan::TemporalJoin& j) { return build_temporal_join(node, j, compile); },
+          [&](const plan::LookupJoin& j) { return build_lookup_join(node, j, compile, tables); },
           [&](const plan::WindowAggregate& w) { return build_window(graph_node, w, zone, defences); },
           [&](const plan::GroupAggregate& g) { return build_group(node, g); },
           [&](const plan::IntervalJoin& j) {

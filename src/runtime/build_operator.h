@@ -5,6 +5,7 @@
 
 #include "flow/operator.h"
 #include "runtime/graph.h"
+#include "runtime/tables.h"
 
 namespace strand::runtime {
 
@@ -13,7 +14,7 @@ namespace strand::runtime {
 bool is_keyed(const GraphNode& node);
 
 Result<std::unique_ptr<flow::Operator>> build_operator(const GraphNode& node, const std::string& zone,
-                                                       const Defences& defences,
+                                                       const Defences& defences, const Tables& tables,
                                                        const plan::FunctionOptions& functions);
 
 }  // namespace strand::runtime

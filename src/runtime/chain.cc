@@ -1,5 +1,7 @@
 #include "runtime/chain.h"
 
+#include <algorithm>
+
 namespace strand::runtime {
 
 using flow::Batch;
@@ -35,6 +37,14 @@ Status Chain::rows(const Target& target, const Batch& batch, bool held) {
     gates[target.index]->push_rows(batch, held);
     return Status();
   }
+  if (batch.rows() <= batch_rows) return process(target, batch, held);
+  for (int64_t from = 0; from < batch.rows(); from += batch_rows) {
+    STRAND_OK(process(target, batch.slice(from, std::min(batch_rows, batch.rows() - from)), held));
+  }
+  return Status();
+}
+
+Status Chain::process(const Target& target, const Batch& batch, bool held) {
   Slot& slot = slots[target.index];
   SlotEmitter out(*this, target.index, held);
   const auto input = static_cast<int>(target.input);

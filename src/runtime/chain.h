@@ -49,6 +49,8 @@ class Chain {
   std::vector<Slot> slots;
   std::vector<std::unique_ptr<Gate>> gates;
   Defences defences;
+  /// No operator gets more rows at once; batches are cut.
+  int64_t batch_rows = flow::Batch::kMaxRows;
 
   /// Opens every operator; restores those that have parts.
   Status open(const std::map<std::string, std::vector<state::Section>>& sections);
@@ -84,6 +86,7 @@ class Chain {
   class SlotEmitter;
   class TimeEvents;
   Status pass_on(size_t slot, const TimeEvents& events);
+  Status process(const Target& target, const flow::Batch& batch, bool held);
 };
 
 }  // namespace strand::runtime

@@ -31,8 +31,8 @@ Status check_scan(const plan::Scan& scan, bool want_bad, const Tables& tables, c
   return Status();
 }
 
-Status check_operator(const GraphNode& node, const std::string& zone) {
-  STRAND_TRY(const auto made, build_operator(node, zone, Defences(), {}));
+Status check_operator(const GraphNode& node, const std::string& zone, const Tables& tables) {
+  STRAND_TRY(const auto made, build_operator(node, zone, Defences(), tables, {}));
   return Status();
 }
 
@@ -53,7 +53,7 @@ Status check_operators(const plan::Plan& plan, const connect::Registry& registry
     const auto* write = std::get_if<plan::SinkWrite>(&detail);
     Status checked = scan != nullptr    ? check_scan(*scan, bad_is_read_of(plan, *node.node), tables, zone)
                      : write != nullptr ? check_sink(*write, tables)
-                                        : check_operator(node, zone);
+                                        : check_operator(node, zone, tables);
     STRAND_OK(std::move(checked).at(node.node->where.empty() ? node.id : node.node->where));
   }
   return Status();

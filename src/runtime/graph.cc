@@ -66,7 +66,8 @@ class GraphMaker {
     }
     const auto* sink = std::get_if<plan::SinkWrite>(&node.detail);
     if (sink == nullptr) return of_inputs;
-    STRAND_TRY(const connect::Connector* connector, registry_.find(sink->table.options, true));
+    STRAND_TRY(const connect::Connector* connector,
+               registry_.find(sink->table.options, connect::TableUse::kWrite));
     return connector->parallel_sink ? of_inputs : 1;
   }
 

@@ -29,6 +29,7 @@ struct GraphOptions {
   std::vector<AttemptRecord> history;
   Defences defences;
   plan::FunctionOptions functions = {};
+  int64_t batch_rows = columnar::Batch::kMaxRows;  // that an operator gets at once
 };
 
 /// Ends the id of the half in front of the exchange.

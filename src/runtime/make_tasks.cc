@@ -38,6 +38,7 @@ class TaskMaker {
       for (auto& chain : stage.chains) {
         chain = std::make_unique<Chain>();
         chain->defences = options_.defences;
+        chain->batch_rows = options_.batch_rows;
       }
     }
     for (size_t i = 0; i < graph_.nodes.size(); ++i) STRAND_OK(place(i));
@@ -103,7 +104,8 @@ class TaskMaker {
   Result<Slot> make_slot(const GraphNode& graph_node, int32_t subtask) {
     Slot slot;
     slot.label = graph_node.node->label.empty() ? graph_node.id : graph_node.node->label;
-    STRAND_TRY(slot.op, build_operator(graph_node, options_.zone, options_.defences, options_.functions));
+    STRAND_TRY(slot.op, build_operator(graph_node, options_.zone, options_.defences, tables_,
+                                       options_.functions));
     flow::OperatorContext& context = slot.context;
     context.operator_id = graph_node.id;
     context.subtask = subtask;

@@ -62,39 +62,62 @@ connect::TableContext Tables::context(const plan::SinkWrite& write) const {
   return out;
 }
 
+connect::TableContext Tables::context(const plan::LookupJoin& join) const {
+  connect::TableContext out = context(join.table);
+  std::vector<columnar::Field> fields;
+  for (const size_t column : join.read) fields.push_back((*join.table.schema)[column]);
+  out.schema = std::make_shared<columnar::Schema>(std::move(fields));
+  out.lookup_keys = join.key_columns;
+  return out;
+}
+
 Result<std::unique_ptr<flow::ShardFinder>> Tables::finder(const plan::Scan& scan, bool want_bad) const {
   STRAND_TRY(const connect::Connector* connector,
-             at_table(registry_.find(scan.table.options, /*as_sink=*/false), scan.table));
+             at_table(registry_.find(scan.table.options, connect::TableUse::kRead), scan.table));
   return at_table(connector->finder(context(scan, want_bad)), scan.table);
 }
 
 Result<std::unique_ptr<flow::SourceReader>> Tables::reader(const plan::Scan& scan, bool want_bad) const {
   STRAND_TRY(const connect::Connector* connector,
-             at_table(registry_.find(scan.table.options, /*as_sink=*/false), scan.table));
+             at_table(registry_.find(scan.table.options, connect::TableUse::kRead), scan.table));
   return at_table(connector->reader(context(scan, want_bad)), scan.table);
 }
 
 Result<std::unique_ptr<flow::Sink>> Tables::sink(const plan::SinkWrite& write) const {
   STRAND_TRY(const connect::Connector* connector,
-             at_table(registry_.find(write.table.options, /*as_sink=*/true), write.table));
+             at_table(registry_.find(write.table.options, connect::TableUse::kWrite), write.table));
   return at_table(connector->sink(context(write)), write.table);
 }
 
+Result<std::unique_ptr<flow::Lookup>> Tables::lookup(const plan::LookupJoin& join) const {
+  STRAND_TRY(const connect::Connector* connector,
+             at_table(registry_.find(join.table.options, connect::TableUse::kLookup), join.table));
+  return at_table(connector->lookup(context(join)), join.table);
+}
+
+bool Tables::can_look_up(const plan::TableSpec& table) const {
+  const auto connector = registry_.find(table.options, connect::TableUse::kLookup);
+  return connector.ok() && (!(*connector)->looks_up || (*connector)->looks_up(table.options));
+}
+
+Status Tables::check_lookup(const plan::LookupJoin& join) const { return outcome(lookup(join)); }
+
 Status Tables::check_read(const plan::TableSpec& table) const {
-  STRAND_TRY(const connect::Connector* connector, registry_.find(table.options, /*as_sink=*/false));
+  STRAND_TRY(const connect::Connector* connector, registry_.find(table.options, connect::TableUse::kRead));
   const connect::TableContext told = context(table);
   STRAND_OK(outcome(connector->finder(told)));
   return outcome(connector->reader(told));
 }
 
 std::vector<columnar::Field> Tables::metadata(const plan::TableSpec& table) const {
-  const auto connector = registry_.find(table.options, /*as_sink=*/false);
+  const auto connector = registry_.find(table.options, connect::TableUse::kRead);
   return connector.ok() && (*connector)->metadata ? (*connector)->metadata(table.options)
                                                   : std::vector<columnar::Field>();
 }
 
 Status Tables::check_write(const plan::SinkWrite& write) const {
-  STRAND_TRY(const connect::Connector* connector, registry_.find(write.table.options, /*as_sink=*/true));
+  STRAND_TRY(const connect::Connector* connector,
+             registry_.find(write.table.options, connect::TableUse::kWrite));
   return outcome(connector->sink(context(write)));
 }
 

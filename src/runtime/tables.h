@@ -30,16 +30,23 @@ class Tables {
   Result<std::unique_ptr<flow::SourceReader>> reader(const plan::Scan& scan, bool want_bad) const;
   Result<std::unique_ptr<flow::Sink>> sink(const plan::SinkWrite& write) const;
 
+  /// Finds rows of the table by the join's keys; they have the columns that it reads.
+  Result<std::unique_ptr<flow::Lookup>> lookup(const plan::LookupJoin& join) const;
+
   /// The metadata columns that the table may declare, by key.
   std::vector<columnar::Field> metadata(const plan::TableSpec& table) const;
   /// Whether the three above would succeed. An error has no place yet.
   Status check_read(const plan::TableSpec& table) const;
   Status check_write(const plan::SinkWrite& write) const;
+  Status check_lookup(const plan::LookupJoin& join) const;
+  /// Whether the table's connector finds rows by key.
+  bool can_look_up(const plan::TableSpec& table) const;
 
  private:
   connect::TableContext context(const plan::TableSpec& table) const;
   connect::TableContext context(const plan::Scan& scan, bool want_bad) const;
   connect::TableContext context(const plan::SinkWrite& write) const;
+  connect::TableContext context(const plan::LookupJoin& join) const;
   const connect::Registry& registry_;
   TableHost host_;
 };

@@ -262,6 +262,34 @@ class Rebuild {
     keep(node, std::move(main));
   }
 
+  void build(const NodePtr& node, const plan::Unnest& unnest) {
+    const Built& from = input_of(node);
+    const ColumnSet& read = *read_of(node, Port::kMain);
+    plan::Unnest moved = unnest;
+    moved.column = from.at(unnest.column);
+    moved.keep.clear();
+    Built main{nullptr, Port::kMain, std::vector<size_t>(node->output->size(), kGone)};
+    std::vector<columnar::Field> fields;
+    std::optional<size_t> rowtime;
+    for (size_t i = 0; i < node->output->size(); ++i) {
+      const bool is_element = i >= unnest.keep.size();
+      if (!is_element && !read.contains(i)) continue;
+      main.position[i] = fields.size();
+      if (node->rowtime == i) rowtime = fields.size();
+      if (!is_element) moved.keep.push_back(from.at(unnest.keep[i]));
+      fields.push_back((*node->output)[i]);
+    }
+    plan::Project kept;
+    for (const size_t column : moved.keep)
+      kept.expressions.push_back(expr::column(column, (*from.schema())[column].type));
+    main.hashed = map_hash(from, kept);
+    auto made = copy(node, std::move(moved), {{from.node, from.port}});
+    made->output = make_schema(std::move(fields));
+    made->rowtime = rowtime;
+    main.node = made;
+    keep(node, std::move(main));
+  }
+
   void build(const NodePtr& node, const plan::Deduplicate& dedup) {
     const Edge edge = keyed_edge(node, dedup.keys);
     plan::Deduplicate moved = dedup;
@@ -369,6 +397,96 @@ class Rebuild {
     auto made = copy(node, std::move(moved), {edge.input});
     Built main = with_more(node, edge, top.rank ? 1 : 0, *made);
     main.hashed = keys.empty() ? std::nullopt : std::optional(keys);
+    main.node = made;
+    keep(node, std::move(main));
+  }
+
+  void build(const NodePtr& node, const plan::WindowTopN& top) {
+    const Edge edge = keyed_edge(node, top.keys);
+    plan::WindowTopN moved = top;
+    moved.keys = edge.from.at(top.keys);
+    moved.window_start = edge.from.at(top.window_start);
+    moved.window_end = edge.from.at(top.window_end);
+    for (columnar::SortColumn& sort : moved.order) sort.column = edge.from.at(sort.column);
+    keep_with_late(node, edge, std::move(moved), top.rank ? 1 : 0, edge.from.at(top.keys));
+  }
+
+  void build(const NodePtr& node, const plan::SessionRows& session) {
+    const Edge edge = keyed_edge(node, session.keys);
+    plan::SessionRows moved = session;
+    moved.keys = edge.from.at(session.keys);
+    moved.time_column = edge.from.at(session.time_column);
+    keep_with_late(node, edge, std::move(moved), 3, edge.from.at(session.keys));
+  }
+
+  void build(const NodePtr& node, const plan::TimeSort& sort) {
+    const Edge edge = keyed_edge(node, {});
+    plan::TimeSort moved = sort;
+    moved.time_column = edge.from.at(sort.time_column);
+    for (columnar::SortColumn& each : moved.order) each.column = edge.from.at(each.column);
+    keep_with_late(node, edge, std::move(moved), 0, {});
+  }
+
+  void build(const NodePtr& node, const plan::Materialize& materialize) {
+    const Edge edge = keyed_edge(node, materialize.keys);
+    plan::Materialize moved{edge.from.at(materialize.keys)};
+    auto made = copy(node, moved, {edge.input});
+    Built main = with_more(node, edge, 0, *made);
+    main.hashed = moved.keys;
+    main.node = made;
+    keep(node, std::move(main));
+  }
+
+  /// An operator that gives its input's columns with `more` behind them, and late rows as they came.
+  void keep_with_late(const NodePtr& node, const Edge& edge, plan::Detail detail, size_t more,
+                      const std::vector<size_t>& keys) {
+    auto made = copy(node, std::move(detail), {edge.input});
+    Built main = with_more(node, edge, more, *made);
+    if (node->rowtime && main.position[*node->rowtime] != kGone) made->rowtime = main.at(*node->rowtime);
+    Built late = edge.from;
+    late.port = Port::kLate;
+    main.hashed = late.hashed = keys.empty() ? std::nullopt : std::optional(keys);
+    made->side_outputs[Port::kLate] = edge.from.schema();
+    main.node = late.node = made;
+    keep(node, std::move(late));
+    keep(node, std::move(main));
+  }
+
+  void build(const NodePtr& node, const plan::TemporalJoin& join) {
+    Joined joined = join_inputs(node, join.on);
+    plan::TemporalJoin moved = join;
+    moved.on = joined.on;
+    for (size_t side = 0; side < 2; ++side)
+      moved.time_columns[side] = joined.edges[side].from.at(join.time_columns[side]);
+    keep_join(node, std::move(moved), std::move(joined));
+  }
+
+  /// Of the table only the columns that are read; of the input all stay.
+  void build(const NodePtr& node, const plan::LookupJoin& lookup) {
+    const Built& from = input_of(node);
+    const size_t own = node->output->size() - lookup.read.size();
+    ColumnSet read = *read_of(node, Port::kMain);
+    if (lookup.condition) {
+      const auto more = expr::columns_of(*lookup.condition);
+      read.insert(more.begin(), more.end());
+    }
+    plan::LookupJoin moved = lookup;
+    moved.keys = from.at(lookup.keys);
+    moved.read.clear();
+    Built main = from;
+    main.port = Port::kMain;
+    main.position.resize(node->output->size(), kGone);
+    std::vector<columnar::Field> fields = from.schema()->fields();
+    for (size_t i = own; i < node->output->size(); ++i) {
+      if (!read.contains(i)) continue;
+      main.position[i] = fields.size();
+      fields.push_back((*node->output)[i]);
+      moved.read.push_back(lookup.read[i - own]);
+    }
+    if (lookup.condition) moved.condition = expr::remap(lookup.condition, main.position);
+    auto made = copy(node, std::move(moved), {{from.node, from.port}});
+    made->output = make_schema(std::move(fields));
+    made->rowtime = from.port == Port::kMain ? from.node->rowtime : std::nullopt;
     main.node = made;
     keep(node, std::move(main));
   }

@@ -49,6 +49,13 @@ struct InputColumns {
     return columns;
   }
   ColumnSet operator()(const plan::Union&) const { return all_of(ports); }
+  ColumnSet operator()(const plan::Unnest& unnest) const {
+    ColumnSet columns = {unnest.column};
+    for (const size_t output : all_of(ports)) {
+      if (output < unnest.keep.size()) columns.insert(unnest.keep[output]);
+    }
+    return columns;
+  }
   ColumnSet operator()(const plan::Deduplicate& dedup) const {
     ColumnSet columns = all_of(ports);
     columns.insert(dedup.keys.begin(), dedup.keys.end());
@@ -85,6 +92,42 @@ struct InputColumns {
     ColumnSet columns = own_columns();
     columns.insert(top.keys.begin(), top.keys.end());
     for (const columnar::SortColumn& sort : top.order) columns.insert(sort.column);
+    return columns;
+  }
+  ColumnSet operator()(const plan::WindowTopN& top) const {
+    ColumnSet columns = own_columns();
+    columns.insert(top.keys.begin(), top.keys.end());
+    columns.insert({top.window_start, top.window_end});
+    for (const columnar::SortColumn& sort : top.order) columns.insert(sort.column);
+    return columns;
+  }
+  ColumnSet operator()(const plan::SessionRows& session) const {
+    ColumnSet columns = own_columns();
+    columns.insert(session.keys.begin(), session.keys.end());
+    columns.insert(session.time_column);
+    return columns;
+  }
+  ColumnSet operator()(const plan::TimeSort& sort) const {
+    ColumnSet columns = all_of(ports);
+    columns.insert(sort.time_column);
+    for (const columnar::SortColumn& each : sort.order) columns.insert(each.column);
+    return columns;
+  }
+  ColumnSet operator()(const plan::Materialize& materialize) const {
+    ColumnSet columns = all_of(ports);
+    columns.insert(materialize.keys.begin(), materialize.keys.end());
+    return columns;
+  }
+  ColumnSet operator()(const plan::LookupJoin& lookup) const {
+    ColumnSet columns = all_of(ports);
+    if (lookup.condition) add_expression(columns, lookup.condition);
+    columns.erase(columns.lower_bound(input_size()), columns.end());
+    columns.insert(lookup.keys.begin(), lookup.keys.end());
+    return columns;
+  }
+  ColumnSet operator()(const plan::TemporalJoin& join) const {
+    ColumnSet columns = of_join(join.on);
+    columns.insert(join.time_columns[input]);
     return columns;
   }
   ColumnSet operator()(const plan::WindowAggregate& window) const {

@@ -67,6 +67,20 @@ struct UpsertKeysOf {
     if (port == Port::kLate) return {};
     return {first_columns(window.keys.size() + 2)};  // keys, window_start, window_end
   }
+  KeySets operator()(const plan::WindowTopN& top) const {
+    if (port != Port::kMain) return {};
+    KeyColumns key(top.keys.begin(), top.keys.end());
+    key.insert({top.window_start, top.window_end});
+    if (top.from == top.to) return {key};
+    if (!top.rank) return {};
+    key.insert(node.output->size() - 1);
+    return {key};
+  }
+  KeySets operator()(const plan::Materialize& materialize) const {
+    return {KeyColumns(materialize.keys.begin(), materialize.keys.end())};
+  }
+  /// A row of the left side comes once: its key is that of the output.
+  KeySets operator()(const plan::TemporalJoin&) const { return of_input(0); }
   /// A row changes its subtask when its join key changes: only a key that holds the join key keeps its order.
   KeySets operator()(const plan::RegularJoin& join) const {
     const size_t left_columns = node.input(0).size();

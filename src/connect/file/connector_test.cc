@@ -28,7 +28,7 @@ struct Engine {
     ASSERT_TRUE((*file)->append(bytes).ok());
   }
   Result<flow::Polled> poll() {
-    STRAND_TRY(const Connector* connector, registry.find(table.options, /*as_sink=*/false));
+    STRAND_TRY(const Connector* connector, registry.find(table.options, TableUse::kRead));
     STRAND_TRY(const auto finder, connector->finder(table));
     STRAND_TRY(const auto shards, finder->find());
     STRAND_TRY(const auto reader, connector->reader(table));
@@ -101,7 +101,7 @@ TEST(FileConnector, OptionsThatAreWrongAreRefusedWithAWayOut) {
 
 TEST(FileConnector, MonitoringMakesTheTableUnbounded) {
   Engine engine;
-  const Connector& connector = **engine.registry.find(engine.table.options, false);
+  const Connector& connector = **engine.registry.find(engine.table.options, TableUse::kRead);
   EXPECT_EQ((*connector.finder(engine.table))->interval(), std::nullopt);
   engine.table.options["source.monitor-interval"] = "1 s";
   EXPECT_EQ((*connector.finder(engine.table))->interval(), Duration{1'000});

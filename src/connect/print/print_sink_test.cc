@@ -84,7 +84,7 @@ TEST(PrintSink, AConnectorForBothStreams) {
   TableContext table;
   table.env = printed.env.env();
   table.options = {{"connector", "print"}, {"standard-error", "true"}};
-  const auto connector = registry.find(table.options, /*as_sink=*/true);
+  const auto connector = registry.find(table.options, TableUse::kWrite);
   ASSERT_TRUE(connector.ok());
   const auto sink = (*connector)->sink(table);
   ASSERT_TRUE(sink.ok());
@@ -94,7 +94,7 @@ TEST(PrintSink, AConnectorForBothStreams) {
   }
   EXPECT_EQ(out->text, "");
   EXPECT_EQ(error->text, "+I[ad_7, 6]\n+U[ad_7, 7]\n");
-  EXPECT_FALSE(registry.find(table.options, /*as_sink=*/false).ok());
+  EXPECT_FALSE(registry.find(table.options, TableUse::kRead).ok());
   table.options["standard-error"] = "perhaps";
   EXPECT_EQ((*connector)->sink(table).status().code(), ErrorCode::kBadOption);
 }

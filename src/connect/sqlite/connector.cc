@@ -5,7 +5,9 @@
 
 #include "base/hash.h"
 #include "connect/sqlite/flush_store.h"
+#include "connect/sqlite/lookup.h"
 #include "connect/sqlite/transaction_store.h"
+#include "connect/sqlite/values.h"
 #include "connect/table/flush_sink.h"
 #include "connect/table/transaction_sink.h"
 
@@ -75,11 +77,24 @@ Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context) {
                                 make_flush_store(std::move(store)), context.env, options);
 }
 
+Result<std::unique_ptr<flow::Lookup>> make_lookup(const TableContext& context) {
+  STRAND_TRY(const SqliteOptions store, store_options(context));
+  for (const columnar::Field& field : context.schema->fields()) {
+    if (affinity_of(*field.type)) continue;
+    return Status(ErrorCode::kSinkSchema, "SQLite has no values of " + columnar::to_string(*field.type) +
+                                              " (column " + field.name + ")")
+        .hint("leave the column out");
+  }
+  return make_sqlite_lookup(context, store.path, option(context, "table-name", context.table),
+                            store.busy_timeout);
+}
+
 }  // namespace
 
 void add_sqlite_connector(Registry& registry) {
   Connector made;
   made.sink = make_sink;
+  made.lookup = make_lookup;
   made.sink_options = {"path", "table-name", "sink.mode", "sink.buffer-flush.max-rows",
                        "strand.busy-timeout"};
   registry.add("sqlite", std::move(made));

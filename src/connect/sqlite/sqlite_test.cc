@@ -342,7 +342,7 @@ class SqliteOptionsTest : public Sqlite {
     Registry registry;
     add_sqlite_connector(registry);
     options["connector"] = "sqlite";
-    const auto connector = registry.find(options, /*as_sink=*/true);
+    const auto connector = registry.find(options, TableUse::kWrite);
     if (!connector.ok()) return connector.status();
     TableContext context;
     context.job = "ad-clicks";
