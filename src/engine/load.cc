@@ -104,6 +104,7 @@ Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::
   input.checks.rows = [](const plan::TableSpec& table) {
     return codec::gives_changes(table.option("format")) ? sql::TableRows::kChanges : sql::TableRows::kNew;
   };
+  input.checks.looks_up = [&tables](const plan::TableSpec& table) { return tables.can_look_up(table); };
   input.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
   Result<sql::CompiledJob> job = sql::compile(input);
   Status checked = job.ok() ? check_plan(job->plan, registry, env) : std::move(job).status();

@@ -28,8 +28,8 @@ struct GraphOptions {
   std::optional<Epoch> restored;
   std::vector<AttemptRecord> history;
   Defences defences;
-  plan::FunctionOptions functions = {};
   int64_t batch_rows = columnar::Batch::kMaxRows;  // that an operator gets at once
+  plan::FunctionOptions functions = {};
 };
 
 /// Ends the id of the half in front of the exchange.

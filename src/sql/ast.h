@@ -58,6 +58,7 @@ struct Expr {
     kCall,      // text: function or operator in upper case; args
     kCast,      // args[0], type; text: CAST or TRY_CAST
     kCase,      // args: condition, value, condition, value, …, else (always there)
+    kSubquery,  // query; alone: its one value. `x IN (query)` and EXISTS are calls with it as last argument
   };
   Kind kind = Kind::kNull;
   Place place;
@@ -69,6 +70,7 @@ struct Expr {
   bool distinct = false;  // kCall: f(DISTINCT x)
   OverPtr over = nullptr;
   ExprPtr filter = nullptr;  // kCall: FILTER (WHERE …)
+  QueryPtr query = nullptr;  // kSubquery
 };
 
 struct HintOption {
@@ -115,10 +117,29 @@ struct CommonTable {
   QueryPtr query;
 };
 
+/// INTERSECT or EXCEPT, of different rows or (ALL) of all.
+struct SetOperation {
+  bool intersect = false;
+  bool all = false;
+  QueryPtr left;
+  QueryPtr right;
+};
+
+/// LIMIT and OFFSET; FETCH FIRST is a LIMIT.
+struct Limit {
+  int64_t rows = 0;
+  int64_t offset = 0;
+  Place place;
+};
+
 struct Query {
   Place place;
-  std::variant<Select, std::vector<QueryPtr>, Values> body;  // one SELECT, the branches of UNION ALL, or rows
+  /// One SELECT, the branches of UNION ALL, rows, or a set operation.
+  std::variant<Select, std::vector<QueryPtr>, Values, SetOperation> body;
   std::vector<CommonTable> with = {};
+  std::vector<OrderItem> order_by = {};
+  std::optional<Limit> limit = {};
+  bool has_tail() const { return !order_by.empty() || limit; }
 };
 
 /// A window table function: TUMBLE(TABLE t, DESCRIPTOR(c), size [, offset]), HOP(…, slide, size [, offset]),
@@ -168,10 +189,18 @@ struct Match {
   std::vector<Definition> definitions;
 };
 
+/// UNNEST(collection) [WITH ORDINALITY]: its elements as rows.
+struct Unnest {
+  ExprPtr collection;
+  bool ordinality = false;
+};
+
 struct TableRef {
   Place place;
-  /// A name, a subquery, a window, a join, a pattern.
-  std::variant<std::string, QueryPtr, WindowCall, Join, Match> source;
+  /// A name, a subquery, a window, a join, elements, a pattern.
+  std::variant<std::string, QueryPtr, WindowCall, Join, Unnest, Match> source;
+  bool lateral = false;  // a subquery that sees the tables before it
+  ExprPtr as_of = {};    // FOR SYSTEM_TIME AS OF; or null
   std::vector<Hint> hints = {};
   std::optional<std::string> alias = {};
   std::vector<std::string> columns = {};
@@ -252,6 +281,7 @@ struct Insert {
   std::vector<Hint> hints;
   std::vector<std::pair<std::string, Place>> columns;
   QueryPtr query;
+  bool deduplicates = false;  // ON CONFLICT DO DEDUPLICATE
 };
 struct StatementSet {
   std::vector<std::pair<Place, Insert>> inserts;

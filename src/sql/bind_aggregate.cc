@@ -37,6 +37,13 @@ class Grouping {
     return input_.window ? check_partition() : Status();
   }
 
+  /// One more key; where it is in the output.
+  size_t add_key(const ExprPtr& key) {
+    if (const auto known = find_key(*key)) return *known;
+    keys_.push_back(key);
+    return keys_.size() - 1;
+  }
+
   Result<ExprPtr> bind(const ast::Expr& e) { return out_.bind(e); }
   Result<ExprPtr> bind_having(const ast::Expr& e) { return out_.bind_condition(e, "HAVING"); }
 
@@ -73,6 +80,14 @@ class Grouping {
   std::shared_ptr<const WindowPart> window_part(size_t column) const {
     if (!input_.window || column < keys_.size() || column > keys_.size() + 1) return nullptr;
     return input_.columns[input_.own_columns() + column - keys_.size()].window;
+  }
+  /// The column of the input that a key is, where the rows have a window already.
+  const Column* attached_key(size_t column) const {
+    if (!input_.window || !input_.window->attached || column >= keys_.size()) return nullptr;
+    const expr::Expr& key = *keys_[column];
+    return key.kind == expr::Expr::Kind::kColumn && key.column < input_.columns.size()
+               ? &input_.columns[key.column]
+               : nullptr;
   }
   bool is_window_time(size_t column) const { return input_.window && column == keys_.size() + 2; }
 
@@ -273,7 +288,7 @@ void add_late_output(plan::Node& node, const columnar::Schema& input) {
 }  // namespace
 
 Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select& select, SelectHints& hints,
-                                        const Place& place) {
+                                        const Place& place, Extras& extras) {
   if (input.updating && reads_early(input.input())) {
     return error_at(ErrorCode::kUnsupportedSql, place,
                     "rows of '" + input.name + "' cannot be aggregated: they are provisional")
@@ -282,6 +297,8 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   if (input.updating) want_update_before(input.input(), ChangeReader::kOperator);
   Grouping grouping(input, select, zone());
   STRAND_OK(grouping.bind_keys());
+  std::vector<size_t> extras_at;
+  for (const ExprPtr& key : extras.keys) extras_at.push_back(grouping.add_key(key));
   STRAND_TRY(const std::vector<ast::SelectItem> items, expand_stars(input, select.items));
   std::vector<ExprPtr> expressions;
   std::vector<Column> columns;
@@ -291,11 +308,18 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
     if (bound->kind == expr::Expr::Kind::kColumn) {
       if (grouping.is_window_time(bound->column)) column.time = TimeAttribute::kRowtime;
       column.window = grouping.window_part(bound->column);
+      if (const Column* key = grouping.attached_key(bound->column)) {
+        column.window = key->window;
+        column.time = key->time == TimeAttribute::kRowtime ? key->time : TimeAttribute::kNone;
+      }
       if (items[i].alias) grouping.name(bound->column, *items[i].alias);
     }
     expressions.push_back(std::move(bound));
     columns.push_back(std::move(column));
   }
+  STRAND_TRY(
+      const std::vector<size_t> order_at,
+      order_columns(extras, columns, expressions, [&](const ast::Expr& e) { return grouping.bind(e); }));
   ExprPtr having;
   if (select.having) {
     STRAND_TRY(having, grouping.bind_having(*select.having));
@@ -336,6 +360,10 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   auto node = nodes_.make(std::move(detail), {edge}, make_schema(std::move(fields)), place);
   if (input.window) {
     node->rowtime = keys.size() + 2;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const Column* key = grouping.attached_key(i);
+      if (key != nullptr && key->time == TimeAttribute::kRowtime) node->rowtime = i;
+    }
     add_late_output(*node, plain.schema());
   }
   Relation grouped;
@@ -347,7 +375,12 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
     filtered->rowtime = node->rowtime;
     grouped.node = filtered;
   }
-  return project(grouped, expressions, std::move(columns), place);
+  for (size_t& place_of_key : extras_at) {
+    expressions.push_back(expr::column(place_of_key, grouped.schema()[place_of_key].type));
+    place_of_key = expressions.size() - 1;
+  }
+  return show_extras(project(grouped, expressions, std::move(columns), place), extras_at, order_at, extras,
+                     place);
 }
 
 }  // namespace strand::sql

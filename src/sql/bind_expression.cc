@@ -40,6 +40,12 @@ bool has_aggregate(const ast::Expr& e) {
                      [](const ast::ExprPtr& arg) { return has_aggregate(*arg); });
 }
 
+bool has_subquery(const ast::Expr& e) {
+  return e.kind == ast::Expr::Kind::kSubquery ||
+         std::any_of(e.args.begin(), e.args.end(),
+                     [](const ast::ExprPtr& arg) { return has_subquery(*arg); });
+}
+
 bool is_row_number(const ast::Expr& e) {
   return e.kind == ast::Expr::Kind::kCall && e.text == "ROW_NUMBER" && e.over != nullptr;
 }
@@ -87,6 +93,7 @@ Result<size_t> ExpressionBinder::column_of(const std::string& table, const std::
   for (size_t i = 0; i < relation_.columns.size(); ++i) {
     const Column& each = relation_.columns[i];
     if (!table.empty() && table_of(each) != table) continue;
+    if (each.hidden) continue;
     names.push_back(each.name);
     if (each.name != name) continue;
     if (found) {
@@ -116,6 +123,11 @@ Result<ExprPtr> ExpressionBinder::bind_part(const ast::Expr& e) const {
       return bind_name(e);
     case ast::Expr::Kind::kStar:
       return error_at(ErrorCode::kSyntax, e.place, "* cannot stand here").hint("name the columns");
+    case ast::Expr::Kind::kSubquery:
+      return error_at(ErrorCode::kUnsupportedSql, e.place, "a subquery cannot stand here")
+          .hint(
+              "it can stand in WHERE, and in the select list of a query without GROUP BY; or make it a view "
+              "and join it");
     case ast::Expr::Kind::kCall:
       return bind_call(e);
     case ast::Expr::Kind::kCase:
@@ -132,7 +144,23 @@ Result<ExprPtr> ExpressionBinder::bind_part(const ast::Expr& e) const {
   }
 }
 
+bool ExpressionBinder::has_name(const ast::Expr& e) const {
+  return std::any_of(relation_.columns.begin(), relation_.columns.end(), [&](const Column& column) {
+    const bool whole = e.parts.size() > 1 && table_of(column) == e.parts[0];
+    return !column.hidden && (whole || column.name == e.parts[0]);
+  });
+}
+
 Result<ExprPtr> ExpressionBinder::bind_name(const ast::Expr& e) const {
+  if (outer_ != nullptr && !has_name(e)) {
+    const ExpressionBinder outer(*outer_, zone_);
+    if (outer.has_name(e)) {
+      STRAND_TRY(const ExprPtr value, outer.bind_name(e));
+      std::vector<size_t> moved(outer_->columns.size());
+      for (size_t i = 0; i < moved.size(); ++i) moved[i] = relation_.columns.size() + i;
+      return expr::remap(value, moved);
+    }
+  }
   if (e.parts.size() > 2 && (e.parts[0] == "default_catalog" || e.parts[0] == "default_database")) {
     ast::Expr short_name = e;  // default_catalog.default_database.t.v is t.v: there is one catalog
     short_name.parts.erase(short_name.parts.begin());
@@ -192,6 +220,12 @@ Result<ExprPtr> ExpressionBinder::bind_call(const ast::Expr& e) const {
   }
   if (e.distinct || e.filter) {
     return error_at(ErrorCode::kSyntax, e.place, "only aggregates take DISTINCT and FILTER");
+  }
+  if (e.text == "EXISTS" || (e.text == "IN" && e.args.back()->kind == ast::Expr::Kind::kSubquery)) {
+    return error_at(
+               ErrorCode::kUnsupportedSql, e.place,
+               e.text + " (SELECT …) is supported as a condition of WHERE that AND joins with the others")
+        .hint("take it out of OR, CASE and the select list, or join a view");
   }
   STRAND_TRY(std::vector<ExprPtr> args, bind_args(e));
   if (e.text == "CURRENT_WATERMARK") STRAND_OK(check_watermark_call(e, args));

@@ -10,8 +10,6 @@
 
 namespace strand::sql {
 
-using expr::ExprPtr;
-
 /// Makes typed expressions over the columns of one relation. Errors point at the part of the text that is
 /// wrong.
 class ExpressionBinder {
@@ -22,6 +20,8 @@ class ExpressionBinder {
   /// Asked before each part: gives an expression in its place, or null.
   using Replace = std::function<Result<ExprPtr>(const ast::Expr&)>;
   void replace(Replace replacement) { replace_ = std::move(replacement); }
+  /// Names that the relation lacks are looked up here; such columns count behind the relation's own.
+  void look_in(const Relation* outer) { outer_ = outer; }
 
   /// Constant parts are folded.
   Result<ExprPtr> bind(const ast::Expr& e) const;
@@ -40,12 +40,14 @@ class ExpressionBinder {
   Result<size_t> column_of(const std::string& table, const std::string& name, const Place& place) const;
   Result<ExprPtr> bind_part(const ast::Expr& e) const;
   Result<ExprPtr> bind_name(const ast::Expr& e) const;
+  bool has_name(const ast::Expr& e) const;
   Result<ExprPtr> bind_call(const ast::Expr& e) const;
   Result<ExprPtr> bind_case(const ast::Expr& e) const;
   Result<std::vector<ExprPtr>> bind_args(const ast::Expr& e) const;
   Status check_watermark_call(const ast::Expr& e, const std::vector<ExprPtr>& args) const;
 
   const Relation& relation_;
+  const Relation* outer_ = nullptr;
   std::string zone_;
   Replace replace_;
 };
@@ -59,6 +61,8 @@ Result<ExprPtr> bind_literal(const ast::Expr& e);
 bool is_aggregate(const ast::Expr& e);
 /// Whether an aggregate call stands anywhere in it.
 bool has_aggregate(const ast::Expr& e);
+/// Whether a subquery stands anywhere in it.
+bool has_subquery(const ast::Expr& e);
 bool is_row_number(const ast::Expr& e);
 /// The parts of a condition that AND joins.
 std::vector<ast::ExprPtr> conjuncts(const ast::ExprPtr& condition);

@@ -35,18 +35,30 @@ Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
     STRAND_TRY(bound, bind_query(**query));
   } else if (const auto* match = std::get_if<ast::Match>(&ref.source)) {
     STRAND_TRY(bound, bind_match(*match, ref.place));
+  } else if (const auto* elements = std::get_if<ast::Unnest>(&ref.source)) {
+    const Relation row = bind_rows(1, ref.place);
+    STRAND_TRY(const PendingUnnest unnest, bind_unnest(*elements, row));
+    bound = this->unnest(row, unnest, /*outer=*/false, ref.place);
   } else {
     STRAND_TRY(bound, bind_window(std::get<ast::WindowCall>(ref.source), ref.place));
   }
+  STRAND_OK(name_columns(bound, ref));
+  return bound;
+}
+
+/// Gives a relation the names that FROM gives it.
+Status Binder::name_columns(Relation& bound, const ast::TableRef& ref) {
   if (ref.alias) bound.name = *ref.alias;
-  if (ref.columns.empty()) return bound;
-  if (ref.columns.size() != bound.columns.size()) {
+  if (ref.columns.empty()) return Status();
+  const auto shown = static_cast<size_t>(
+      std::ranges::count_if(bound.columns, [](const Column& column) { return !column.hidden; }));
+  if (ref.columns.size() != shown) {
     return error_at(ErrorCode::kSyntax, ref.place,
                     "the alias names " + std::to_string(ref.columns.size()) + " columns, there are " +
-                        std::to_string(bound.columns.size()));
+                        std::to_string(shown));
   }
   for (size_t i = 0; i < ref.columns.size(); ++i) bound.columns[i].name = ref.columns[i];
-  return bound;
+  return Status();
 }
 
 Result<Relation> Binder::bind_named(const std::string& name, const std::vector<ast::Hint>& hints,

@@ -49,6 +49,8 @@ struct JoinWhere {
   }
 };
 
+}  // namespace
+
 Result<ExprPtr> all_of(const std::vector<Condition>& conditions) {
   if (conditions.empty()) return ExprPtr();
   std::vector<ExprPtr> parts;
@@ -58,15 +60,25 @@ Result<ExprPtr> all_of(const std::vector<Condition>& conditions) {
   return all.ok() ? std::move(all) : located(std::move(all).status(), conditions[0].place);
 }
 
-}  // namespace
-
 Result<Relation> Binder::bind_join(const ast::Join& join, const Place& place) {
   auto pending = std::make_shared<PendingJoin>();
   pending->place = place;
   static constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft, JoinKind::kRight, JoinKind::kFull};
   pending->kind = kKinds[static_cast<size_t>(join.kind)];
   STRAND_TRY(pending->left, bind_join_side(*join.left));
-  STRAND_TRY(pending->right, bind_join_side(*join.right));
+  const bool lateral = join.right->lateral || std::holds_alternative<ast::Unnest>(join.right->source);
+  if (lateral) {
+    STRAND_TRY(Relation right, bind_lateral(join, *pending->left, *pending));
+    pending->right = std::make_shared<const Relation>(std::move(right));
+  } else if (join.right->as_of) {
+    STRAND_TRY(pending->version, bind_version(join, *pending->left));
+  }
+  if (pending->version && pending->version->looked_up) {
+    STRAND_TRY(Relation right, looked_up_columns(*join.right, *pending->version));
+    pending->right = std::make_shared<const Relation>(std::move(right));
+  } else if (!lateral) {
+    STRAND_TRY(pending->right, bind_join_side(*join.right));
+  }
   const std::set<std::string> names = tables_of(*pending->left);
   for (const std::string& name : tables_of(*pending->right)) {
     if (!names.contains(name)) continue;
@@ -77,7 +89,9 @@ Result<Relation> Binder::bind_join(const ast::Join& join, const Place& place) {
   both.columns = pending->left->columns;
   both.columns.insert(both.columns.end(), pending->right->columns.begin(), pending->right->columns.end());
   if (join.condition) {
-    STRAND_TRY(pending->on, bind_conditions(both, join.condition, "ON"));
+    STRAND_TRY(const std::vector<Condition> on,
+               bind_conditions(ExpressionBinder(both, zone()), {join.condition}, "ON"));
+    pending->on.insert(pending->on.end(), on.begin(), on.end());
   }
   both.join = std::move(pending);
   return both;
@@ -95,32 +109,28 @@ Result<std::shared_ptr<const Relation>> Binder::bind_join_side(const ast::TableR
   return std::make_shared<const Relation>(std::move(side));
 }
 
-Result<std::vector<Condition>> Binder::bind_conditions(const Relation& input, const ast::ExprPtr& condition,
-                                                       const std::string& clause) const {
-  const ExpressionBinder binder(input, zone());
+Result<std::vector<Condition>> Binder::bind_conditions(const ExpressionBinder& binder,
+                                                       const std::vector<ast::ExprPtr>& conditions,
+                                                       const std::string& clause) {
   std::vector<Condition> bound;
-  for (const ast::ExprPtr& part : conjuncts(condition)) {
-    if (has_aggregate(*part)) {
-      return error_at(ErrorCode::kSyntax, part->place, clause + " cannot hold an aggregate")
-          .hint("use HAVING");
+  for (const ast::ExprPtr& condition : conditions) {
+    for (const ast::ExprPtr& part : conjuncts(condition)) {
+      if (has_aggregate(*part)) {
+        return error_at(ErrorCode::kSyntax, part->place, clause + " cannot hold an aggregate")
+            .hint("use HAVING");
+      }
+      STRAND_TRY(ExprPtr expr, binder.bind_condition(*part, clause));
+      bound.push_back({std::move(expr), part->place});
     }
-    STRAND_TRY(ExprPtr expr, binder.bind_condition(*part, clause));
-    bound.push_back({std::move(expr), part->place});
   }
   return bound;
-}
-
-Result<Relation> Binder::join_where(const Relation& input, const ast::ExprPtr& where) {
-  std::vector<Condition> conditions;
-  if (where) {
-    STRAND_TRY(conditions, bind_conditions(input, where, "WHERE"));
-  }
-  return make_joins(input, std::move(conditions));
 }
 
 Result<Relation> Binder::make_joins(const Relation& relation, std::vector<Condition> where) {
   if (!relation.join) return filter_by(relation, where);
   const PendingJoin& join = *relation.join;
+  if (join.unnest) return make_unnest(join, where);
+  if (join.version) return make_versions(join, where);
   const size_t left_columns = join.left->columns.size();
   JoinWhere split{without_padding(join.kind, where, left_columns), left_columns};
   for (const Condition& condition : join.on) split.add(condition, /*of_where=*/false);
@@ -149,6 +159,7 @@ Result<JoinSides> Binder::join_sides(const Relation& left, const Relation& right
                                      std::vector<Condition>& conditions, const Place& place) {
   std::array<std::vector<ExprPtr>, 2> keys;
   std::vector<Condition> rest;
+  JoinSides sides;
   for (const Condition& condition : conditions) {
     const auto equal = equal_sides(*condition.expr, left.columns.size());
     const columnar::TypePtr type = equal ? common_type(equal->first->type, equal->second->type) : nullptr;
@@ -162,9 +173,9 @@ Result<JoinSides> Binder::join_sides(const Relation& left, const Relation& right
       if (!cast.ok()) return located(std::move(cast).status(), condition.place);
       keys[side].push_back(*std::move(cast));
     }
+    sides.nulls_equal.push_back(condition.expr->function != "=");
   }
   conditions = std::move(rest);
-  JoinSides sides;
   sides.relations = {with_hidden(without_hidden(left, place), keys[0], sides.keys[0], place),
                      with_hidden(without_hidden(right, place), keys[1], sides.keys[1], place)};
   return sides;
@@ -177,7 +188,10 @@ Result<Relation> Binder::make_join(JoinKind kind, const Relation& left, const Re
     return i < left_columns ? left.columns[i] : right.columns[i - left_columns];
   };
   const auto bounds =
-      take_time_bounds(on, left_columns, [&](size_t i) { return column(i).time == TimeAttribute::kRowtime; });
+      plan::gives_pairs(kind)
+          ? take_time_bounds(on, left_columns,
+                             [&](size_t i) { return column(i).time == TimeAttribute::kRowtime; })
+          : std::nullopt;
   const auto window_ends = bounds ? std::nullopt : take_window_ends(left, right, on);
   for (const Relation* side : {&left, &right}) {
     if (!side->updating || (!bounds && !window_ends)) continue;
@@ -193,23 +207,32 @@ Result<Relation> Binder::make_join(JoinKind kind, const Relation& left, const Re
         .hint("join the closed rows of the view, and write the early ones to a table of their own");
   }
   STRAND_TRY(const JoinSides sides, join_sides(left, right, on, place));
-  const size_t right_begins = sides.relations[0].schema().size();
-  std::vector<size_t> moved(left_columns + right.columns.size());
-  for (size_t i = 0; i < moved.size(); ++i) moved[i] = i < left_columns ? i : right_begins + i - left_columns;
-  for (Condition& condition : on) condition.expr = expr::remap(condition.expr, moved);
-  plan::JoinOn how{kind, sides.keys, nullptr};
-  STRAND_TRY(how.condition, all_of(on));
+  STRAND_TRY(const JoinedHow how, join_how(kind, left, right, sides, std::move(on)));
   if (bounds) {
-    return joined(plan::IntervalJoin{.on = how,
+    return joined(plan::IntervalJoin{.on = how.on,
                                      .time_columns = {bounds->left, bounds->right},
                                      .lower = *bounds->lower,
                                      .upper = *bounds->upper},
-                  kind, sides, moved, place);
+                  kind, sides, how.visible, place);
   }
-  if (!window_ends) return regular_join(how, sides, moved, place);
-  plan::WindowJoin join{.on = how, .window_ends = *window_ends};
+  if (!window_ends) return regular_join(how.on, sides, how.visible, place);
+  plan::WindowJoin join{.on = how.on, .window_ends = *window_ends};
   join.zone = left.columns[(*window_ends)[0]].window->zone;
-  return joined(std::move(join), kind, sides, moved, place);
+  return joined(std::move(join), kind, sides, how.visible, place);
+}
+
+/// `rest`: the conditions beside the keys, over the columns of the two relations.
+Result<Binder::JoinedHow> Binder::join_how(JoinKind kind, const Relation& left, const Relation& right,
+                                           const JoinSides& sides, std::vector<Condition> rest) {
+  const size_t left_columns = left.columns.size();
+  const size_t right_begins = sides.relations[0].schema().size();
+  JoinedHow how{{kind, sides.keys, nullptr, sides.nulls_equal}, {}};
+  for (size_t i = 0; i < left_columns + right.columns.size(); ++i)
+    how.visible.push_back(i < left_columns ? i : right_begins + i - left_columns);
+  for (Condition& condition : rest) condition.expr = expr::remap(condition.expr, how.visible);
+  if (!plan::gives_pairs(kind)) how.visible.resize(left_columns);
+  STRAND_TRY(how.on.condition, all_of(rest));
+  return how;
 }
 
 /// Takes the conditions that make both bounds of one kind of window equal; the columns of the ends then.
@@ -246,7 +269,7 @@ Relation Binder::regular_join(const plan::JoinOn& how, const JoinSides& sides,
   for (const Relation& side : sides.relations) want_update_before(side.input(), ChangeReader::kOperator);
   Relation result = joined(std::move(join), how.kind, sides, visible, place);
   result.updating = sides.relations[0].updating || sides.relations[1].updating ||
-                    plan::is_outer(how.kind, 0) || plan::is_outer(how.kind, 1);
+                    how.kind == JoinKind::kAnti || plan::is_outer(how.kind, 0) || plan::is_outer(how.kind, 1);
   for (Column& column : result.columns) {
     if (column.time == TimeAttribute::kRowtime) column.time = TimeAttribute::kNone;
   }
@@ -266,6 +289,7 @@ Relation Binder::joined(plan::Detail detail, JoinKind kind, const JoinSides& sid
       if (padded) field.type = columnar::with_nullable(field.type, true);
       Column column = i < relation.columns.size() ? relation.columns[i] : Column{field.name, field.type};
       column.type = field.type;
+      if (side == 1 && !plan::gives_pairs(kind)) continue;
       all.columns.push_back(std::move(column));
       fields.push_back(std::move(field));
     }

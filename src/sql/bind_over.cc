@@ -130,7 +130,7 @@ Result<plan::OverAggregate> Binder::over_window(const Relation& input, const ast
 }
 
 Result<Relation> Binder::bind_over(const Relation& input, const std::vector<ast::SelectItem>& items,
-                                   const ast::Select& select, OverResults& results) {
+                                   const ast::Select& select, Values& results) {
   std::vector<const ast::Expr*> calls;
   for (const ast::SelectItem& item : items) find_calls(*item.expr, calls);
   if (calls.empty()) return input;

@@ -91,45 +91,56 @@ Relation Binder::with_hidden(const Relation& input, const std::vector<ExprPtr>& 
 }
 
 Result<Relation> Binder::bind_query(const ast::Query& query) {
-  return query.with.empty() ? bind_body(query) : bind_with(query);
+  Extras none;
+  return bind_query(query, none);
 }
 
-Result<Relation> Binder::bind_body(const ast::Query& query) {
+Result<Relation> Binder::bind_query(const ast::Query& query, Extras& extras) {
+  return query.with.empty() ? bind_body(query, extras) : bind_with(query, extras);
+}
+
+Result<Relation> Binder::bind_body(const ast::Query& query, Extras& extras) {
+  return query.has_tail() ? bind_ordered(query, extras) : bind_plain(query, extras);
+}
+
+Result<Relation> Binder::bind_plain(const ast::Query& query, Extras& extras) {
   if (const auto* values = std::get_if<ast::Values>(&query.body)) return bind_values(*values, query.place);
-  if (const auto* select = std::get_if<ast::Select>(&query.body)) return bind_select(*select, query.place);
-  return bind_union(std::get<std::vector<ast::QueryPtr>>(query.body), query.place);
+  if (const auto* select = std::get_if<ast::Select>(&query.body))
+    return bind_select(*select, query.place, extras);
+  if (const auto* set = std::get_if<ast::SetOperation>(&query.body))
+    return bind_set_operation(*set, query.place);
+  STRAND_TRY(const std::vector<Relation> branches,
+             set_branches(std::get<std::vector<ast::QueryPtr>>(query.body), "UNION ALL"));
+  return unite(branches, query.place);
 }
 
 Result<Relation> Binder::filter(const Relation& input, const std::vector<ast::ExprPtr>& conditions,
                                 const std::string& clause) {
   if (conditions.empty()) return input;
-  std::vector<Condition> bound;
-  for (const ast::ExprPtr& condition : conditions) {
-    STRAND_TRY(std::vector<Condition> parts, bind_conditions(input, condition, clause));
-    for (Condition& part : parts) {
-      for (const size_t column : expr::columns_of(*part.expr)) {
-        if (column < input.own_columns()) continue;
-        return error_at(
-                   ErrorCode::kBadWindow, part.place,
-                   clause + " cannot read '" + input.columns[column].name + "' before the window is grouped")
-            .hint("use HAVING, or a condition around the grouped query");
-      }
-      bound.push_back(std::move(part));
+  STRAND_TRY(const std::vector<Condition> bound,
+             bind_conditions(ExpressionBinder(input, zone()), conditions, clause));
+  STRAND_OK(check_readable(input, bound, clause));
+  return filter_by(input, bound);
+}
+
+/// The columns of a pending window are there only behind its GROUP BY.
+Status Binder::check_readable(const Relation& input, const std::vector<Condition>& conditions,
+                              const std::string& clause) {
+  for (const Condition& condition : conditions) {
+    for (const size_t column : expr::columns_of(*condition.expr)) {
+      if (column < input.own_columns() || column >= input.columns.size()) continue;
+      return error_at(
+                 ErrorCode::kBadWindow, condition.place,
+                 clause + " cannot read '" + input.columns[column].name + "' before the window is grouped")
+          .hint("use HAVING, or a condition around the grouped query");
     }
   }
-  return filter_by(input, bound);
+  return Status();
 }
 
 Result<Relation> Binder::filter_by(const Relation& input, const std::vector<Condition>& conditions) {
   if (conditions.empty()) return input;
-  std::vector<ExprPtr> parts;
-  for (const Condition& condition : conditions) parts.push_back(condition.expr);
-  ExprPtr condition = parts[0];
-  if (parts.size() > 1) {
-    Result<ExprPtr> all = expr::resolve_call("AND", std::move(parts));
-    if (!all.ok()) return located(std::move(all).status(), conditions[0].place);
-    condition = *std::move(all);
-  }
+  STRAND_TRY(const ExprPtr condition, all_of(conditions));
   Relation result = input;
   auto node = nodes_.make(plan::Filter{condition}, {input.input()}, input.node->schema(input.port),
                           conditions[0].place);
@@ -145,7 +156,7 @@ Status Binder::refuse_rank(const Relation& input) {
       .hint("add WHERE " + input.columns[input.rank->column].name + " = 1 around the query, or use QUALIFY");
 }
 
-Result<Relation> Binder::bind_select(const ast::Select& written, const Place& place) {
+Result<Relation> Binder::bind_select(const ast::Select& written, const Place& place, Extras& extras) {
   STRAND_TRY(SelectHints hints, select_hints(written.hints));
   Relation input;
   if (written.from) {
@@ -153,7 +164,7 @@ Result<Relation> Binder::bind_select(const ast::Select& written, const Place& pl
   } else {
     input = bind_rows(1, place);
   }
-  STRAND_TRY(input, bind_where(std::move(input), written, hints));
+  STRAND_TRY(input, bind_where(std::move(input), written, hints, extras));
   STRAND_TRY(ast::Select select, with_group_window(input, written));
   STRAND_TRY(select, with_grouping_sets(input, select, place));
   if (input.rank) return refuse_rank(input);
@@ -163,6 +174,9 @@ Result<Relation> Binder::bind_select(const ast::Select& written, const Place& pl
   if (input.window && !(grouped && groups_by_window(input, select))) {
     STRAND_TRY(input, expand_window(input));
   }
+  if (grouped && !input.window && !input.updating) {
+    STRAND_TRY(input, attach_window(input, select));
+  }
   if (grouped && select.qualify) {
     return error_at(ErrorCode::kUnsupportedSql, select.qualify->place,
                     "QUALIFY over a GROUP BY is not supported yet")
@@ -170,12 +184,20 @@ Result<Relation> Binder::bind_select(const ast::Select& written, const Place& pl
   }
   Relation result;
   if (grouped) {
-    STRAND_TRY(result, bind_aggregate(input, select, hints, place));
+    STRAND_TRY(result, bind_aggregate(input, select, hints, place, extras));
   } else {
     STRAND_TRY(input, bind_qualify(std::move(input), select, hints));
-    STRAND_TRY(result, bind_items(input, select, hints, place));
+    std::vector<ast::ExprPtr> items;
+    for (const ast::SelectItem& item : select.items) items.push_back(item.expr);
+    Values values;
+    STRAND_TRY(input, with_scalars(std::move(input), items, values));
+    STRAND_TRY(input, make_joins(input, {}));
+    STRAND_TRY(result, bind_items(input, select, hints, place, std::move(values), extras));
   }
-  if (select.distinct) result = distinct(result, place);
+  if (select.distinct) {
+    STRAND_OK(check_distinct_order(extras));
+    result = distinct(result, place);
+  }
   if (hints.retention && !hints.retention->used) {
     return error_at(ErrorCode::kBadHint, hints.retention->place,
                     "STATE_RETENTION has nothing to act on in this SELECT")
@@ -198,7 +220,7 @@ Result<std::vector<ast::SelectItem>> Binder::expand_stars(const Relation& input,
     bool any = false;
     for (const Column& column : input.columns) {
       const std::string& of = column.table.empty() ? input.name : column.table;
-      if (!table.empty() && of != table) continue;
+      if (column.hidden || (!table.empty() && of != table)) continue;
       any = true;
       auto name = std::make_shared<ast::Expr>();
       name->kind = ast::Expr::Kind::kName;
@@ -212,55 +234,6 @@ Result<std::vector<ast::SelectItem>> Binder::expand_stars(const Relation& input,
         .hint(tables_hint(input));
   }
   return expanded;
-}
-
-Result<Relation> Binder::bind_union(const std::vector<ast::QueryPtr>& branches, const Place& place) {
-  std::vector<Relation> bound;
-  for (const ast::QueryPtr& branch : branches) {
-    STRAND_TRY(Relation relation, bind_query(*branch));
-    if (!bound.empty() && relation.columns.size() != bound[0].columns.size()) {
-      return error_at(ErrorCode::kTypeMismatch, branch->place,
-                      "this branch of UNION ALL has " + std::to_string(relation.columns.size()) +
-                          " columns, the first has " + std::to_string(bound[0].columns.size()))
-          .hint("select the same columns in each branch; CAST(NULL AS type) stands for one that is missing");
-    }
-    bound.push_back(std::move(relation));
-  }
-  std::vector<Column> columns = bound[0].columns;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    for (size_t b = 1; b < bound.size(); ++b) {
-      const columnar::TypePtr type = common_type(columns[i].type, bound[b].columns[i].type);
-      if (!type) {
-        return error_at(ErrorCode::kTypeMismatch, branches[b]->place,
-                        "column '" + columns[i].name + "' is " + columnar::to_string(*columns[i].type) +
-                            " in the branches above, " + columnar::to_string(*bound[b].columns[i].type) +
-                            " in this one")
-            .hint("CAST one of them");
-      }
-      columns[i].type = type;
-      if (bound[b].columns[i].time != columns[i].time) columns[i].time = TimeAttribute::kNone;
-    }
-  }
-  Relation result;
-  result.columns = columns;
-  std::vector<plan::Input> inputs;
-  std::vector<columnar::Field> fields;
-  for (const Column& column : columns) fields.push_back({column.name, column.type});
-  for (size_t b = 0; b < bound.size(); ++b) {
-    std::vector<ExprPtr> expressions;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      Result<ExprPtr> cast = coerce(expr::column(i, bound[b].columns[i].type), columns[i].type);
-      if (!cast.ok()) return located(std::move(cast).status(), branches[b]->place);
-      expressions.push_back(*std::move(cast));
-    }
-    const Relation branch = project(bound[b], expressions, columns, branches[b]->place);
-    result.updating = result.updating || branch.updating;
-    inputs.push_back(branch.input());
-  }
-  auto node = nodes_.make(plan::Union{}, std::move(inputs), make_schema(std::move(fields)), place);
-  node->rowtime = result.rowtime();
-  result.node = node;
-  return result;
 }
 
 }  // namespace strand::sql

@@ -13,8 +13,6 @@ using columnar::TypeKind;
 
 namespace {
 
-constexpr int64_t kRankMax = 10'000;  // rows of a key that are looked through for each new one
-
 std::optional<int64_t> whole_number(const ast::Expr& e) {
   if (e.kind != ast::Expr::Kind::kNumber || e.text.empty() || e.text.size() > 9) return std::nullopt;
   if (!std::all_of(e.text.begin(), e.text.end(), [](char c) { return c >= '0' && c <= '9'; }))
@@ -214,10 +212,9 @@ Result<std::optional<ExprPtr>> Binder::retention_instant(const Relation& input, 
   return std::optional<ExprPtr>(instant);
 }
 
-Result<Relation> Binder::bind_where(Relation input, const ast::Select& select, SelectHints& hints) {
-  if (input.join) return join_where(input, select.where);
-  if (!select.where) return input;
-  std::vector<ast::ExprPtr> rest;
+/// Takes the conditions on the number of a ROW_NUMBER() below; `rest` are the others.
+Result<Relation> Binder::where_rank(Relation input, const ast::Select& select,
+                                    std::vector<ast::ExprPtr>& rest, SelectHints& hints) {
   RankRange range;
   bool ranked = false;
   for (const ast::ExprPtr& part : conjuncts(select.where)) {
@@ -229,28 +226,25 @@ Result<Relation> Binder::bind_where(Relation input, const ast::Select& select, S
       rest.push_back(part);
     }
   }
-  if (ranked) {
-    PendingRank rank = *input.rank;
-    STRAND_OK(check_range(range.from, range.to, rank.place));
-    Duration after;
-    STRAND_TRY(const auto instant, retention_instant(input, hints, after));
-    if (instant) {
-      std::vector<size_t> at;
-      input = with_hidden(input, {*instant}, at, rank.place);
-      rank.retention = plan::Retention{at[0], after};
-    }
-    const bool read = reads_column(select, rest, input.columns[rank.column].name);
-    STRAND_TRY(input, ranked_rows(input, rank, range, read));
-    if (input.rank_column) {  // the number takes the place that was kept for it
-      std::vector<ExprPtr> expressions;
-      for (size_t i = 0; i < input.columns.size(); ++i) {
-        const size_t from = i == rank.column ? *input.rank_column : i;
-        expressions.push_back(expr::column(from, input.schema()[from].type));
-      }
-      input = project(input, expressions, input.columns, rank.place);
-    }
+  if (!ranked) return input;
+  PendingRank rank = *input.rank;
+  STRAND_OK(check_range(range.from, range.to, rank.place));
+  Duration after;
+  STRAND_TRY(const auto instant, retention_instant(input, hints, after));
+  if (instant) {
+    std::vector<size_t> at;
+    input = with_hidden(input, {*instant}, at, rank.place);
+    rank.retention = plan::Retention{at[0], after};
   }
-  return filter(input, rest, "WHERE");
+  const bool read = reads_column(select, rest, input.columns[rank.column].name);
+  STRAND_TRY(input, ranked_rows(input, rank, range, read));
+  if (!input.rank_column) return input;
+  std::vector<ExprPtr> expressions;  // the number takes the place that was kept for it
+  for (size_t i = 0; i < input.columns.size(); ++i) {
+    const size_t from = i == rank.column ? *input.rank_column : i;
+    expressions.push_back(expr::column(from, input.schema()[from].type));
+  }
+  return project(input, expressions, input.columns, rank.place);
 }
 
 Result<Relation> Binder::bind_qualify(Relation input, const ast::Select& select, SelectHints& hints) {
@@ -288,14 +282,13 @@ Result<Relation> Binder::bind_qualify(Relation input, const ast::Select& select,
 }
 
 Result<Relation> Binder::bind_items(const Relation& input, const ast::Select& select, SelectHints& hints,
-                                    const Place& place) {
+                                    const Place& place, Values values, Extras& extras) {
   STRAND_TRY(const std::vector<ast::SelectItem> items, expand_stars(input, select.items));
-  OverResults over;
-  STRAND_TRY(const Relation rows, bind_over(input, items, select, over));
+  STRAND_TRY(const Relation rows, bind_over(input, items, select, values));
   ExpressionBinder binder(rows, zone());
-  binder.replace([&over](const ast::Expr& e) -> Result<ExprPtr> {
-    const auto found = over.find(&e);
-    return found == over.end() ? ExprPtr() : found->second;
+  binder.replace([&values](const ast::Expr& e) -> Result<ExprPtr> {
+    const auto found = values.find(&e);
+    return found == values.end() ? ExprPtr() : found->second;
   });
   std::vector<ExprPtr> expressions;
   std::vector<Column> columns;
@@ -321,23 +314,37 @@ Result<Relation> Binder::bind_items(const Relation& input, const ast::Select& se
         column.time = rows.columns[bound->column].time;
         column.window = rows.columns[bound->column].window;
       }
+      if (bound->kind == expr::Expr::Kind::kCall && bound->function == "PROCTIME")
+        column.time = TimeAttribute::kProctime;
       expressions.push_back(std::move(bound));
     }
     column.type = expressions.back()->type;
     columns.push_back(std::move(column));
   }
   make_unique(columns);
-  if (!spec) return project(rows, expressions, std::move(columns), place);
-  std::vector<size_t> at;
-  for (const ExprPtr& each : spec->needed()) {  // as a column of the result, hidden where the list has it not
-    const auto same = std::find_if(expressions.begin(), expressions.end(),
-                                   [&](const ExprPtr& e) { return expr::equal(*e, *each); });
-    at.push_back(static_cast<size_t>(same - expressions.begin()));
-    if (same == expressions.end()) expressions.push_back(each);
+  // As columns of the result, hidden where the list has them not.
+  const auto places_of = [&](const std::vector<ExprPtr>& needed) {
+    std::vector<size_t> at;
+    for (const ExprPtr& each : needed) {
+      const auto same = std::find_if(expressions.begin(), expressions.end(),
+                                     [&](const ExprPtr& e) { return expr::equal(*e, *each); });
+      at.push_back(static_cast<size_t>(same - expressions.begin()));
+      if (same == expressions.end()) expressions.push_back(each);
+    }
+    return at;
+  };
+  if (!spec) {
+    const std::vector<size_t> at = places_of(extras.keys);
+    STRAND_TRY(
+        const std::vector<size_t> order,
+        order_columns(extras, columns, expressions, [&](const ast::Expr& e) { return binder.bind(e); }));
+    return show_extras(project(rows, expressions, std::move(columns), place), at, order, extras, place);
   }
+  const std::vector<size_t> at = places_of(spec->needed());
   Relation result = project(rows, expressions, std::move(columns), place);
   result.rank = spec->at(at);
-  return result;
+  const bool alone = extras.keys.empty() && extras.order == nullptr;
+  return alone ? Result<Relation>(std::move(result)) : refuse_rank(result);
 }
 
 }  // namespace strand::sql

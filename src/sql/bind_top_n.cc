@@ -7,8 +7,29 @@
 
 namespace strand::sql {
 
+namespace {
+
+/// The bounds of the window that rows are ranked in, if they are.
+struct RankedWindow {
+  size_t start = 0;
+  size_t end = 0;
+};
+std::optional<RankedWindow> window_of_rank(const Relation& input, const PendingRank& rank) {
+  std::optional<size_t> start;
+  std::optional<size_t> end;
+  for (const size_t key : rank.keys) {
+    const auto part = key < input.columns.size() ? input.columns[key].window : nullptr;
+    if (part) (part->is_end ? end : start) = key;
+  }
+  if (!start || !end || input.updating) return std::nullopt;
+  return RankedWindow{*start, *end};
+}
+
+}  // namespace
+
 Result<Relation> Binder::ranked_rows(const Relation& input, const PendingRank& rank, const RankRange& range,
                                      bool read) {
+  if (window_of_rank(input, rank)) return window_top_n(input, rank, range, read);
   const bool one = range.from == 1 && range.to == 1;
   const bool by_time = rank.order.empty() || rank.by_rowtime;
   return one && by_time && !input.updating ? deduplicate(input, rank) : top_n(input, rank, range, read);
@@ -38,26 +59,48 @@ Result<Relation> Binder::deduplicate(const Relation& input, const PendingRank& r
   return result;
 }
 
-namespace {
-
-/// Whether rows are ranked within their windows: such a rank is final when the window has ended, not before.
-bool ranks_windows(const Relation& input, const PendingRank& rank) {
-  const auto keyed_by = [&](const char* name) {
-    return std::any_of(rank.keys.begin(), rank.keys.end(),
-                       [&](size_t key) { return input.schema()[key].name == name; });
-  };
-  return keyed_by("window_start") && keyed_by("window_end");
+/// A rank within a window is final when the window has ended, not before.
+Result<Relation> Binder::window_top_n(const Relation& input, const PendingRank& rank, const RankRange& range,
+                                      bool read) {
+  const RankedWindow window = *window_of_rank(input, rank);
+  if (rank.retention) {
+    return error_at(ErrorCode::kBadHint, rank.place,
+                    "a Top-N of windows forgets its rows with their window: it takes no STATE_RETENTION")
+        .hint("remove the hint");
+  }
+  if (rank.order.empty()) {
+    return error_at(ErrorCode::kUnsupportedSql, rank.place,
+                    "rows of a window are ranked by values or by event time, not by processing time")
+        .hint("ORDER BY the event time, or leave window_start and window_end out of PARTITION BY");
+  }
+  plan::WindowTopN top;
+  top.window_start = window.start;
+  top.window_end = window.end;
+  for (const size_t key : rank.keys) {
+    if (key != window.start && key != window.end) top.keys.push_back(key);
+  }
+  top.zone = input.columns[window.end].window->zone;
+  top.order = rank.order;
+  top.from = range.from;
+  top.to = *range.to;
+  top.last_of_equal = rank.by_rowtime && rank.order[0].descending && range.to == 1;
+  top.rank = read;
+  std::vector<columnar::Field> fields = input.schema().fields();
+  const size_t own = fields.size();
+  if (read) fields.push_back({"rank", columnar::make_type(columnar::TypeKind::kBigInt, false)});
+  auto node = nodes_.make(std::move(top), {input.input()}, make_schema(std::move(fields)), rank.place);
+  node->side_outputs[Port::kLate] = input.node->schema(input.port);
+  node->rowtime = input.port == Port::kMain ? input.node->rowtime : std::nullopt;
+  Relation result = input;
+  result.node = node;
+  result.port = Port::kMain;
+  result.rank.reset();
+  if (read) result.rank_column = own;
+  return result;
 }
-
-}  // namespace
 
 Result<Relation> Binder::top_n(const Relation& input, const PendingRank& rank, const RankRange& range,
                                bool read) {
-  if (ranks_windows(input, rank)) {
-    return error_at(ErrorCode::kUnsupportedSql, rank.place,
-                    "a Top-N of the rows of each window is not supported")
-        .hint("give the window's bounds other names: each change of the Top-N then shows at once");
-  }
   if (rank.newest_first) {
     return error_at(ErrorCode::kUnsupportedSql, rank.place,
                     "of rows by processing time, newest first, only the first can be kept")

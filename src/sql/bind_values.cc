@@ -105,7 +105,7 @@ Relation Binder::distinct(const Relation& input, const Place& place) {
 }
 
 /// Names of a WITH clause hide tables and views while its query is bound.
-Result<Relation> Binder::bind_with(const ast::Query& query) {
+Result<Relation> Binder::bind_with(const ast::Query& query, Extras& extras) {
   std::map<std::string, std::shared_ptr<View>> names;
   for (const ast::CommonTable& each : query.with) {
     auto view = std::make_shared<View>();
@@ -119,7 +119,7 @@ Result<Relation> Binder::bind_with(const ast::Query& query) {
     }
   }
   common_tables_.push_back(std::move(names));
-  Result<Relation> bound = bind_body(query);
+  Result<Relation> bound = bind_body(query, extras);
   common_tables_.pop_back();
   return bound;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ namespace strand::sql {
 struct JoinSides {
   std::array<Relation, 2> relations;
   std::array<std::vector<size_t>, 2> keys;
+  std::vector<bool> nulls_equal;  // of each key
 };
 
 /// Binds the queries of one script. Views and scans are bound once, when they are first read, so that all
@@ -48,10 +50,11 @@ class Binder {
                        std::vector<size_t>& at, const Place& place);
 
  private:
-  struct SelectParts;  // one SELECT while it is bound
+  struct Extras;
 
   // FROM (bind_from.cc, bind_scan.cc).
   Result<Relation> bind_table(const ast::TableRef& ref);
+  static Status name_columns(Relation& bound, const ast::TableRef& ref);
   Result<Relation> bind_named(const std::string& name, const std::vector<ast::Hint>& hints,
                               const Place& place);
   Result<Relation> bind_view(View& view, const std::vector<ast::Hint>& hints, const Place& place);
@@ -85,7 +88,9 @@ class Binder {
   Result<ast::Select> with_grouping_sets(Relation& input, const ast::Select& select, const Place& place);
   // Windows without aggregation (expand_window.cc).
   Result<Relation> expand_window(const Relation& input);
+  Relation session_rows(const Relation& input);
   bool groups_by_window(const Relation& input, const ast::Select& select) const;
+  Result<Relation> attach_window(const Relation& input, const ast::Select& select);
 
   // Rows of the query itself, WITH and DISTINCT (bind_values.cc).
   Relation bind_rows(size_t rows, const Place& place);
@@ -93,7 +98,7 @@ class Binder {
                                 const Place& place) const;
   Result<Relation> bind_values(const ast::Values& values, const Place& place);
   Relation distinct(const Relation& input, const Place& place);
-  Result<Relation> bind_with(const ast::Query& query);
+  Result<Relation> bind_with(const ast::Query& query, Extras& extras);
   std::shared_ptr<View> common_table(const std::string& name) const;
   // MATCH_RECOGNIZE (bind_match.cc).
   Result<Relation> bind_match(const ast::Match& match, const Place& place);
@@ -102,14 +107,20 @@ class Binder {
   // Joins (bind_join.cc).
   Result<Relation> bind_join(const ast::Join& join, const Place& place);
   Result<std::shared_ptr<const Relation>> bind_join_side(const ast::TableRef& ref);
-  Result<std::vector<Condition>> bind_conditions(const Relation& input, const ast::ExprPtr& condition,
-                                                 const std::string& clause) const;
-  Result<Relation> join_where(const Relation& input, const ast::ExprPtr& where);
+  static Result<std::vector<Condition>> bind_conditions(const ExpressionBinder& binder,
+                                                        const std::vector<ast::ExprPtr>& conditions,
+                                                        const std::string& clause);
   Result<Relation> make_joins(const Relation& relation, std::vector<Condition> where);
   Result<JoinSides> join_sides(const Relation& left, const Relation& right,
                                std::vector<Condition>& conditions, const Place& place);
   Result<Relation> make_join(plan::JoinKind kind, const Relation& left, const Relation& right,
                              std::vector<Condition> on, const Place& place);
+  struct JoinedHow {
+    plan::JoinOn on;
+    std::vector<size_t> visible;  // of the columns of both nodes, those of the two relations
+  };
+  static Result<JoinedHow> join_how(plan::JoinKind kind, const Relation& left, const Relation& right,
+                                    const JoinSides& sides, std::vector<Condition> rest);
   Relation regular_join(const plan::JoinOn& how, const JoinSides& sides, const std::vector<size_t>& visible,
                         const Place& place);
   Relation joined(plan::Detail detail, plan::JoinKind kind, const JoinSides& sides,
@@ -118,17 +129,65 @@ class Binder {
   std::optional<std::array<size_t, 2>> take_window_ends(const Relation& left, const Relation& right,
                                                         std::vector<Condition>& conditions) const;
   Relation without_hidden(const Relation& relation, const Place& place);
+  // UNNEST and LATERAL (bind_unnest.cc).
+  Result<PendingUnnest> bind_unnest(const ast::Unnest& unnest, const Relation& left) const;
+  Relation unnest(const Relation& input, const PendingUnnest& pending, bool outer, const Place& place);
+  Relation repeated(const Relation& input, size_t times, const Place& place);
+  Result<Relation> bind_lateral(const ast::Join& join, const Relation& left, PendingJoin& pending);
+  Result<Relation> make_unnest(const PendingJoin& join, const std::vector<Condition>& where);
+
+  // FOR SYSTEM_TIME AS OF (bind_temporal.cc).
+  Result<PendingVersion> bind_version(const ast::Join& join, const Relation& left) const;
+  Result<Relation> looked_up_columns(const ast::TableRef& ref, PendingVersion& version) const;
+  Result<Relation> make_versions(const PendingJoin& join, const std::vector<Condition>& where);
+  Result<Relation> temporal_join(const PendingJoin& join, const Relation& left, const Relation& right);
+  Result<Relation> lookup_join(const PendingJoin& join, const Relation& left);
+
+  // Subqueries (bind_subquery.cc, correlation.cc).
+  using Values = std::map<const ast::Expr*, ExprPtr>;
+  Result<Relation> bind_subquery(const ast::Query& query, Extras& extras);
+  Result<Relation> semi_join(const Relation& input, const ast::ExprPtr& test);
+  Result<Relation> with_scalars(Relation input, const std::vector<ast::ExprPtr>& expressions, Values& values);
+  Result<Relation> one_row(const Relation& rows, const Extras& extras, const Place& place);
+  Status correlate(const Relation& input, std::vector<Condition> conditions, Extras& extras) const;
+  static std::vector<Condition> join_conditions_of(const Extras& extras, size_t outer_columns);
+  Relation show_extras(const Relation& result, const std::vector<size_t>& keys_at,
+                       const std::vector<size_t>& order_at, Extras& extras, const Place& place);
+
+  // ORDER BY and LIMIT (bind_order.cc).
+  Result<Relation> bind_ordered(const ast::Query& query, Extras& extras);
+  Result<Relation> limited(const Relation& rows, const ast::Limit& limit,
+                           const std::vector<columnar::SortColumn>& order, const Extras& extras);
+  Result<Relation> sorted(const Relation& rows, const std::vector<columnar::SortColumn>& order,
+                          const Place& place);
+  using BindOrder = std::function<Result<ExprPtr>(const ast::Expr&)>;
+  static Result<std::vector<size_t>> order_columns(const Extras& extras, const std::vector<Column>& columns,
+                                                   std::vector<ExprPtr>& expressions, const BindOrder& bind);
+  static Status check_distinct_order(const Extras& extras);
+
+  // UNION, INTERSECT, EXCEPT (bind_set_operation.cc).
+  Result<std::vector<Relation>> set_branches(const std::vector<ast::QueryPtr>& branches,
+                                             const std::string& operation);
+  Result<Relation> bind_set_operation(const ast::SetOperation& set, const Place& place);
+  Result<Relation> counted_rows(const Relation& left, const Relation& right, bool intersect,
+                                const Place& place);
+  Relation unite(const std::vector<Relation>& branches, const Place& place);
 
   // SELECT (bind_query.cc, bind_rank.cc, bind_top_n.cc, bind_over.cc, bind_aggregate.cc).
-  Result<Relation> bind_body(const ast::Query& query);
-  Result<Relation> bind_select(const ast::Select& written, const Place& place);
-  Result<Relation> bind_union(const std::vector<ast::QueryPtr>& branches, const Place& place);
-  Result<Relation> bind_where(Relation input, const ast::Select& select, SelectHints& hints);
+  Result<Relation> bind_query(const ast::Query& query, Extras& extras);
+  Result<Relation> bind_body(const ast::Query& query, Extras& extras);
+  Result<Relation> bind_plain(const ast::Query& query, Extras& extras);
+  Result<Relation> bind_select(const ast::Select& written, const Place& place, Extras& extras);
+  Result<Relation> bind_where(Relation input, const ast::Select& select, SelectHints& hints, Extras& extras);
+  Result<Relation> where_rank(Relation input, const ast::Select& select, std::vector<ast::ExprPtr>& rest,
+                              SelectHints& hints);
   Result<Relation> bind_qualify(Relation input, const ast::Select& select, SelectHints& hints);
   Result<Relation> bind_items(const Relation& input, const ast::Select& select, SelectHints& hints,
-                              const Place& place);
+                              const Place& place, Values values, Extras& extras);
   Result<Relation> bind_aggregate(const Relation& input, const ast::Select& select, SelectHints& hints,
-                                  const Place& place);
+                                  const Place& place, Extras& extras);
+  static Status check_readable(const Relation& input, const std::vector<Condition>& conditions,
+                               const std::string& clause);
   static Status refuse_rank(const Relation& input);
   Result<Relation> filter_by(const Relation& input, const std::vector<Condition>& conditions);
   Result<Relation> filter(const Relation& input, const std::vector<ast::ExprPtr>& conditions,
@@ -144,10 +203,11 @@ class Binder {
                                bool read);
   Result<Relation> deduplicate(const Relation& input, const PendingRank& rank);
   Result<Relation> top_n(const Relation& input, const PendingRank& rank, const RankRange& range, bool read);
-  using OverResults = std::map<const ast::Expr*, ExprPtr>;
+  Result<Relation> window_top_n(const Relation& input, const PendingRank& rank, const RankRange& range,
+                                bool read);
   /// `input` with the OVER aggregates of the items, and where each call's result is.
   Result<Relation> bind_over(const Relation& input, const std::vector<ast::SelectItem>& items,
-                             const ast::Select& select, OverResults& results);
+                             const ast::Select& select, Values& results);
   Result<plan::OverAggregate> over_window(const Relation& input, const ast::Over& over,
                                           std::vector<ExprPtr>& keys) const;
   Result<int64_t> frame_bound(const ast::Frame& frame) const;
@@ -163,6 +223,23 @@ class Binder {
   int depth_ = 0;
 };
 
+/// What the rows of a query have behind its own columns, because the query around it needs them, and what a
+/// subquery says about the rows of that query.
+struct Binder::Extras {
+  /// Of a subquery: where names are looked up that its own tables lack.
+  const Relation* outer = nullptr;
+  std::vector<ExprPtr> keys = {};        // over the rows that the SELECT reads; hidden columns of its result
+  std::vector<Column> key_columns = {};  // as which columns they are seen there
+  /// Over the keys, then the columns of `outer`.
+  std::vector<Condition> conditions = {};
+  bool only_equal = true;  // each condition makes a key equal to something of `outer`
+  size_t items = 0;        // columns of the result before the keys
+  /// What the rows are ordered by, and the columns of the result that hold it: of its own, or hidden ones
+  /// behind the keys.
+  const std::vector<ast::OrderItem>* order = nullptr;
+  std::vector<size_t> order_at = {};
+};
+
 /// What ROW_NUMBER() OVER (…) ranks by, as expressions over its input.
 struct Binder::RankSpec {
   std::vector<ExprPtr> keys;
@@ -174,6 +251,8 @@ struct Binder::RankSpec {
   std::vector<ExprPtr> needed() const;
   PendingRank at(const std::vector<size_t>& columns) const;
 };
+
+inline constexpr int64_t kRankMax = 10'000;  // rows of a key that are looked through for each new one
 
 /// Ranks from 1, both included.
 struct Binder::RankRange {

@@ -39,6 +39,8 @@ struct TableChecks {
   };
   /// Whether a table shows each change as it is, beside those that print and blackhole make.
   std::function<bool(const plan::TableSpec&)> shows_changes = [](const plan::TableSpec&) { return false; };
+  /// Whether a table finds rows by key (FOR SYSTEM_TIME AS OF processing time).
+  std::function<bool(const plan::TableSpec&)> looks_up = [](const plan::TableSpec&) { return false; };
   /// The metadata columns that a table may declare, by key, in the types that they have.
   std::function<std::vector<columnar::Field>(const plan::TableSpec&)> metadata = [](const plan::TableSpec&) {
     return std::vector<columnar::Field>();

@@ -65,11 +65,7 @@ Result<std::vector<ExprPtr>> bounds_of(const ExprPtr& time, const RowWindow& win
 /// The relation with the window's columns computed for each row; nothing waits and nothing is late.
 Result<Relation> Binder::expand_window(const Relation& input) {
   const PendingWindow window = *input.window;
-  if (window.shape.kind == expr::WindowKind::kSession) {
-    return error_at(ErrorCode::kUnsupportedSql, window.place,
-                    "SESSION needs GROUP BY window_start, window_end")
-        .hint("a session is known only when it has ended");
-  }
+  if (window.shape.kind == expr::WindowKind::kSession) return session_rows(input);
   const std::vector<RowWindow> windows = windows_of(window.shape);
   if (static_cast<int64_t>(windows.size()) > kWindowsMax) {
     return error_at(ErrorCode::kLimitExceeded, window.place,
@@ -117,6 +113,74 @@ Result<Relation> Binder::expand_window(const Relation& input) {
   all->rowtime = columns.size() - 1;
   result.node = all;
   return result;
+}
+
+/// A session is known only when it has ended: its rows wait for that.
+Relation Binder::session_rows(const Relation& input) {
+  const PendingWindow& window = *input.window;
+  const size_t own = input.own_columns();
+  std::vector<columnar::Field> fields;
+  std::vector<ExprPtr> expressions;
+  Relation plain = input;
+  plain.columns.resize(own);
+  plain.window.reset();
+  for (size_t i = 0; i < own; ++i) expressions.push_back(expr::column(i, plain.columns[i].type));
+  plain = without_hidden(plain, window.place);
+  for (const Column& column : input.columns) fields.push_back({column.name, column.type});
+  const bool ltz = plain.columns[window.time_column].type->kind == TypeKind::kTimestampLtz;
+  plan::SessionRows session{.keys = window.partition_by,
+                            .time_column = window.time_column,
+                            .gap = window.shape.size,
+                            .zone = ltz ? zone() : "UTC"};
+  plan::Input edge = plain.input();
+  edge.hash_keys = session.keys;
+  edge.single = session.keys.empty();
+  auto node = nodes_.make(std::move(session), {edge}, make_schema(std::move(fields)), window.place);
+  node->side_outputs[Port::kLate] = plain.node->schema(plain.port);
+  node->rowtime = own + 2;
+  Relation result = input;
+  result.window.reset();
+  result.node = node;
+  result.port = Port::kMain;
+  return result;
+}
+
+/// GROUP BY the bounds of a window that the rows already belong to: its groups are final when it closes. They
+/// are keys, and the window of the operator is the last millisecond of theirs.
+Result<Relation> Binder::attach_window(const Relation& input, const ast::Select& select) {
+  std::optional<size_t> end;
+  bool start = false;
+  const ExpressionBinder binder(input, zone());
+  for (const ast::ExprPtr& key : select.group_by) {
+    if (key->kind != ast::Expr::Kind::kName) continue;
+    STRAND_TRY(const ExprPtr bound, binder.bind(*key));
+    if (bound->kind != expr::Expr::Kind::kColumn || !input.columns[bound->column].window) continue;
+    if (input.columns[bound->column].window->is_end) {
+      end = bound->column;
+    } else {
+      start = true;
+    }
+  }
+  if (!start || !end) return input;
+  ExprPtr last = expr::column(*end, input.columns[*end].type);
+  const bool local = input.columns[*end].window->zone != "UTC";
+  if (local) {
+    STRAND_TRY(last, expr::resolve_cast(last, columnar::timestamp_type(3, /*ltz=*/true)));
+  }
+  const ExprPtr one = expr::literal(int64_t{1}, columnar::make_type(TypeKind::kIntervalMillis, false));
+  STRAND_TRY(last, expr::resolve_call("-", {std::move(last), one}));
+  std::vector<size_t> at;
+  Relation attached = with_hidden(input, {last}, at, select.group_by[0]->place);
+  const columnar::TypePtr bounds = columnar::timestamp_type(3, /*ltz=*/false, /*nullable=*/false);
+  attached.columns.push_back({"attached$start", bounds});
+  attached.columns.push_back({"attached$end", bounds});
+  attached.columns.push_back({"attached$time", columnar::timestamp_type(3, local, false)});
+  attached.window = PendingWindow{.time_column = at[0],
+                                  .shape = {expr::WindowKind::kTumble, Duration{1}, {}, {}},
+                                  .partition_by = {},
+                                  .place = select.group_by[0]->place,
+                                  .attached = true};
+  return attached;
 }
 
 bool Binder::groups_by_window(const Relation& input, const ast::Select& select) const {

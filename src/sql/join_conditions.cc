@@ -104,7 +104,7 @@ ExprPtr of_right(const ExprPtr& e, size_t left_columns) {
 }
 
 std::optional<std::pair<ExprPtr, ExprPtr>> equal_sides(const Expr& e, size_t left_columns) {
-  if (!calls(e, "=", 2)) return std::nullopt;
+  if (!calls(e, "=", 2) && !calls(e, "IS NOT DISTINCT FROM", 2)) return std::nullopt;
   const Sides first = sides_of(*e.args[0], left_columns);
   const Sides second = sides_of(*e.args[1], left_columns);
   if (first == Sides::kLeft && second == Sides::kRight) {

@@ -22,9 +22,12 @@ struct Condition {
 enum class Sides : uint8_t { kNone, kLeft, kRight, kBoth };
 Sides sides_of(const expr::Expr& e, size_t left_columns);
 
-/// `a = b` with `a` over the left side alone and `b` over the right: both, each over the columns of its side.
-/// Nothing for other conditions.
+/// `a = b`, or `a IS NOT DISTINCT FROM b`, with `a` over the left side alone and `b` over the right: both,
+/// each over the columns of its side. Nothing for other conditions.
 std::optional<std::pair<expr::ExprPtr, expr::ExprPtr>> equal_sides(const expr::Expr& e, size_t left_columns);
+
+/// The conditions as one; null if there are none.
+Result<expr::ExprPtr> all_of(const std::vector<Condition>& conditions);
 
 /// The same expression over the right side alone.
 expr::ExprPtr of_right(const expr::ExprPtr& e, size_t left_columns);

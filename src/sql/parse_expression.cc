@@ -144,8 +144,13 @@ Result<ast::ExprPtr> Parser::range_predicate(ast::ExprPtr left, const Place& pla
     if (symmetric) result = make_call("OR", {std::move(result), within(high, low)}, place);
   } else if (word == "IN") {
     STRAND_OK(expect_symbol("(", "behind IN"));
-    if (is_word("SELECT")) return unsupported(here(), "IN (SELECT …) is not supported", "list the values");
-    STRAND_TRY(std::vector<ast::ExprPtr> values, expression_list());
+    std::vector<ast::ExprPtr> values;
+    if (at_query()) {
+      STRAND_TRY(ast::ExprPtr query, subquery());
+      values.push_back(std::move(query));
+    } else {
+      STRAND_TRY(values, expression_list());
+    }
     STRAND_OK(expect_symbol(")", "or ',' behind a value"));
     values.insert(values.begin(), left);
     result = make_call("IN", std::move(values), place);

@@ -24,11 +24,23 @@ Result<ast::ExprPtr> Parser::primary() {
   }
 }
 
-/// (a), (a, b), and (a - b) DAY: the time from b to a.
+Result<ast::ExprPtr> Parser::subquery() {
+  auto expr = std::make_shared<ast::Expr>();
+  expr->kind = ast::Expr::Kind::kSubquery;
+  expr->place = here();
+  STRAND_TRY(expr->query, query());
+  return ast::ExprPtr(expr);
+}
+
+/// (a), (a, b), (SELECT …), and (a - b) DAY: the time from b to a.
 Result<ast::ExprPtr> Parser::in_brackets() {
   const Place place = here();
   take();
-  if (is_word("SELECT")) return unsupported(here(), "a subquery cannot stand in an expression", "use a view");
+  if (at_query()) {
+    STRAND_TRY(ast::ExprPtr query, subquery());
+    STRAND_OK(expect_symbol(")", "behind the subquery"));
+    return query;
+  }
   STRAND_TRY(ast::ExprPtr inner, expression());
   if (take_symbol(",")) {
     STRAND_TRY(std::vector<ast::ExprPtr> fields, expression_list());
@@ -70,7 +82,12 @@ Result<ast::ExprPtr> Parser::primary_alone() {
   STRAND_TRY(ast::ExprPtr constant, literal(found));
   if (found) return constant;
   if (is_word("CASE")) return case_expression();
-  if (is_word("EXISTS")) return unsupported(place, "EXISTS is not supported", "use a view");
+  if (take_word("EXISTS")) {
+    STRAND_OK(expect_symbol("(", "behind EXISTS"));
+    STRAND_TRY(ast::ExprPtr query, subquery());
+    STRAND_OK(expect_symbol(")", "behind the subquery"));
+    return make_call("EXISTS", {std::move(query)}, place);
+  }
   // LEFT(x, n) and RIGHT(x, n) are functions although joins begin with these words.
   const bool side = (is_word("LEFT") || is_word("RIGHT")) && is_symbol("(", 1);
   if (at_identifier() || side) return name_or_call();

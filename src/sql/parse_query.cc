@@ -48,64 +48,6 @@ Result<std::vector<ast::CommonTable>> Parser::common_tables() {
   return tables;
 }
 
-/// SELECT DISTINCT * FROM (rows).
-ast::QueryPtr Parser::distinct_rows(ast::QueryPtr rows, const Place& place) {
-  auto from = std::make_shared<ast::TableRef>();
-  from->place = place;
-  from->source = std::move(rows);
-  auto star = std::make_shared<ast::Expr>();
-  star->kind = ast::Expr::Kind::kStar;
-  star->place = place;
-  ast::Select select;
-  select.distinct = true;
-  select.items.push_back({star, std::nullopt});
-  select.from = std::move(from);
-  auto query = std::make_shared<ast::Query>();
-  query->place = place;
-  query->body = std::move(select);
-  return query;
-}
-
-Result<ast::QueryPtr> Parser::query_body() {
-  const Place place = here();
-  STRAND_TRY(ast::QueryPtr first, query_term());
-  std::vector<ast::QueryPtr> branches = {first};
-  const auto all_branches = [&] {
-    if (branches.size() == 1) return branches[0];
-    auto all = std::make_shared<ast::Query>();
-    all->place = place;
-    all->body = branches;
-    return ast::QueryPtr(all);
-  };
-  while (is_word("UNION") || is_word("INTERSECT") || is_word("EXCEPT")) {
-    const Place operation = here();
-    const std::string word = take().upper;
-    const bool all = take_word("ALL");
-    if (!all) take_word("DISTINCT");
-    if (word != "UNION") {
-      return unsupported(operation, word + (all ? " ALL" : "") + " is not supported",
-                         "use a WHERE condition");
-    }
-    STRAND_TRY(ast::QueryPtr next, query_term());
-    branches.push_back(std::move(next));
-    if (!all) branches = {distinct_rows(all_branches(), operation)};
-  }
-  STRAND_OK(refuse_query_tail());
-  return all_branches();
-}
-
-Status Parser::refuse_query_tail() {
-  if (is_word("ORDER")) {
-    return unsupported(here(), "ORDER BY is not supported over a stream without end",
-                       "order the rows where they are read");
-  }
-  if (is_word("LIMIT") || is_word("OFFSET") || is_word("FETCH")) {
-    return unsupported(here(), peek().upper + " is not supported over a stream without end",
-                       "limit the rows where they are read");
-  }
-  return Status();
-}
-
 Result<ast::QueryPtr> Parser::query_term() {
   if (take_symbol("(")) {
     STRAND_TRY(ast::QueryPtr inner, query());
@@ -305,6 +247,14 @@ Result<ast::TableRefPtr> Parser::table_primary() {
     STRAND_OK(expect_symbol(")", "behind the joined tables"));
     return inner;
   }
+  if (is_word("LATERAL")) {
+    take();
+    if (is_word("TABLE")) {
+      return unsupported(here(), "there are no table functions beside UNNEST",
+                         "write CROSS JOIN UNNEST(collection)");
+    }
+    table->lateral = true;
+  }
   if (take_symbol("(")) {
     STRAND_TRY(ast::QueryPtr inner, query());
     STRAND_OK(expect_symbol(")", "behind the subquery"));
@@ -318,18 +268,30 @@ Result<ast::TableRefPtr> Parser::table_primary() {
   } else if (bare_window) {
     STRAND_TRY(ast::WindowCall call, window_call());
     table->source = std::move(call);
-  } else if (is_word("LATERAL") || is_word("UNNEST")) {
-    return unsupported(here(), peek().upper + " is not supported", "flatten the rows before they are read");
+  } else if (take_word("UNNEST")) {
+    STRAND_TRY(table->source, unnest());
   } else {
     STRAND_TRY(std::string name, table_name("a table, a view or a subquery"));
     table->source = std::move(name);
     STRAND_TRY(table->hints, hints());
-    if (is_word("FOR"))
-      return unsupported(here(), "FOR SYSTEM_TIME is not supported", "enrich the rows before they are read");
+    if (take_word("FOR")) {
+      for (const char* word : {"SYSTEM_TIME", "AS", "OF"}) STRAND_OK(expect_word(word));
+      STRAND_TRY(table->as_of, additive());
+    }
   }
   STRAND_OK(table_alias(*table));
   if (is_word("MATCH_RECOGNIZE")) return match_recognize(std::move(table));
   return ast::TableRefPtr(table);
+}
+
+/// (collection) [WITH ORDINALITY].
+Result<ast::Unnest> Parser::unnest() {
+  ast::Unnest unnest;
+  STRAND_OK(expect_symbol("(", "behind UNNEST"));
+  STRAND_TRY(unnest.collection, expression());
+  STRAND_OK(expect_symbol(")", "behind the collection"));
+  unnest.ordinality = take_words({"WITH", "ORDINALITY"});
+  return unnest;
 }
 
 Status Parser::table_alias(ast::TableRef& table) {

@@ -280,6 +280,14 @@ Result<ast::Insert> Parser::insert() {
     }
   }
   STRAND_TRY(parsed.query, query());
+  if (!take_words({"ON", "CONFLICT"})) return parsed;
+  STRAND_OK(expect_word("DO"));
+  if (is_word("NOTHING") || is_word("ERROR")) {
+    return unsupported(here(), "ON CONFLICT DO " + peek().upper + " is not supported",
+                       "write ON CONFLICT DO DEDUPLICATE: the last row of a key stands in the table");
+  }
+  STRAND_OK(expect_word("DEDUPLICATE"));
+  parsed.deduplicates = true;
   return parsed;
 }
 

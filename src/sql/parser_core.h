@@ -84,11 +84,10 @@ class Parser {
 
   // Queries (parse_query.cc).
   Result<ast::QueryPtr> query();
-  Result<ast::QueryPtr> query_body();
+  bool at_query() const { return is_word("SELECT") || is_word("WITH") || is_word("VALUES"); }
   Result<ast::QueryPtr> query_term();
   Result<ast::QueryPtr> values();
   Result<std::vector<ast::CommonTable>> common_tables();
-  static ast::QueryPtr distinct_rows(ast::QueryPtr rows, const Place& place);
   Result<ast::QueryPtr> select();
   Status select_clauses(ast::Select& select);
   Status group_by(ast::Select& select);
@@ -96,12 +95,12 @@ class Parser {
   Result<GroupingSets> grouping_element(bool& plain);
   Result<GroupingSets> grouping_sets();
   Result<std::vector<ast::ExprPtr>> grouping_keys();
-  Status refuse_query_tail();
   Result<ast::SelectItem> select_item();
   Result<ast::TableRefPtr> table_reference();
   Result<ast::TableRefPtr> joined_tables();
   Result<std::optional<ast::Join::Kind>> join_kind(bool& crossed);
   Result<ast::TableRefPtr> table_primary();
+  Result<ast::Unnest> unnest();
   Status table_alias(ast::TableRef& table);
   Result<ast::WindowCall> window_call();
   struct WindowSyntax;
@@ -122,6 +121,14 @@ class Parser {
   Result<uint32_t> match_times();
   Status match_definitions(ast::Match& match);
 
+  // UNION, INTERSECT, EXCEPT, and what stands behind them (parse_set_operation.cc).
+  Result<ast::QueryPtr> query_body();
+  Result<ast::QueryPtr> intersected_terms();
+  bool set_quantifier();
+  Result<ast::QueryPtr> query_tail(ast::QueryPtr body);
+  Status limit_clause(ast::Limit& limit, bool& limited);
+  Result<int64_t> row_count(const std::string& what);
+
   // Expressions (parse_expression.cc, parse_primary.cc, parse_call.cc).
   Result<ast::ExprPtr> expression();
   Result<ast::ExprPtr> disjunction();
@@ -136,6 +143,7 @@ class Parser {
   Result<ast::ExprPtr> primary();
   Result<ast::ExprPtr> primary_alone();
   Result<ast::ExprPtr> in_brackets();
+  Result<ast::ExprPtr> subquery();
   Result<ast::ExprPtr> collection();
   Result<ast::ExprPtr> literal(bool& found);
   Result<ast::ExprPtr> interval();

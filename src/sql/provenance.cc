@@ -95,6 +95,7 @@ std::optional<Columns> columns_of_changes(const plan::Node& node) {
     for (const std::string& name : scan->table.primary_key) keys.insert(*node.output->find(name));
     return keys;
   }
+  if (const auto* materialize = std::get_if<plan::Materialize>(&node.detail)) return from(materialize->keys);
   const auto& top = std::get<plan::TopN>(node.detail);
   Columns keys = from(top.keys);
   if (top.from == top.to) return keys;
@@ -169,7 +170,7 @@ void want_update_before(const Input& rows, ChangeReader reader) {
   if (auto* group = std::get_if<plan::GroupAggregate>(&detail)) group->update_before = true;
   if (auto* dedup = std::get_if<plan::Deduplicate>(&detail)) dedup->update_before = dedup->last;
   if (auto* top = std::get_if<plan::TopN>(&detail)) {
-    const bool alone = top->to == 1 && !top->rank && !top->changes;
+    const bool alone = top->to == 1 && !top->rank && !top->changes && !top->keys.empty();
     top->update_before = top->update_before || !alone || reader == ChangeReader::kOperator;
   }
   if (auto* join = std::get_if<plan::RegularJoin>(&detail)) {

@@ -41,8 +41,8 @@ bool filters_updates(const plan::Input& rows);
 /// Who reads changes: an operator, which takes old rows back, or a sink that shows every change.
 enum class ChangeReader : uint8_t { kOperator, kShown };
 
-/// Makes the nodes whose changes reach the input send the old row before the new one. The one row of a Top-1
-/// is shown without the old one, as in Flink.
+/// Makes the nodes whose changes reach the input send the old row before the new one. The one row of a key
+/// of a Top-1 is shown without the old one, as in Flink.
 void want_update_before(const plan::Input& rows, ChangeReader reader);
 
 }  // namespace strand::sql

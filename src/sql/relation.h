@@ -12,6 +12,8 @@
 
 namespace strand::sql {
 
+using expr::ExprPtr;
+
 enum class TimeAttribute : uint8_t { kNone, kRowtime, kProctime };
 
 /// What a column is of the window that its row belongs to.
@@ -27,6 +29,7 @@ struct Column {
   TimeAttribute time = TimeAttribute::kNone;
   std::shared_ptr<const WindowPart> window = {};  // window_start or window_end as they are
   std::string table = {};  // behind a join: what qualifies the column. Else the relation's name does
+  bool hidden = false;     // the query's text cannot name it: the value of a subquery, a key of one
 };
 
 /// A window function over a relation, until a GROUP BY makes an operator of it. The three window columns
@@ -36,6 +39,7 @@ struct PendingWindow {
   expr::WindowShape shape;
   std::vector<size_t> partition_by;  // of a session
   Place place;
+  bool attached = false;  // the rows have a window already; it closes with that one
 };
 
 /// ROW_NUMBER() OVER (…), until a condition on it makes a deduplication or a Top-N of it. Columns are those
@@ -50,6 +54,18 @@ struct PendingRank {
   Place place;
 };
 
+/// Elements of a collection of the left side, beside it.
+struct PendingUnnest {
+  ExprPtr collection;  // over the left side
+  bool ordinality = false;
+};
+
+/// FOR SYSTEM_TIME AS OF a time of the left side.
+struct PendingVersion {
+  size_t time = 0;                           // the column of the left side, of a join by event time
+  std::optional<plan::TableSpec> looked_up;  // by processing time: what is asked
+};
+
 struct Relation;
 
 /// Tables side by side, until the WHERE clause is known, which may hold conditions of theirs. The relation
@@ -57,7 +73,9 @@ struct Relation;
 struct PendingJoin {
   plan::JoinKind kind = plan::JoinKind::kInner;
   std::shared_ptr<const Relation> left;
-  std::shared_ptr<const Relation> right;
+  std::shared_ptr<const Relation> right;  // of UNNEST and of a table that is looked up: its columns alone
+  std::optional<PendingUnnest> unnest = {};
+  std::optional<PendingVersion> version = {};
   std::vector<Condition> on;
   Place place;
 };

@@ -48,18 +48,19 @@ std::string frame_text(const ast::Frame& frame) {
   return std::string(frame.range ? "RANGE" : "ROWS") + " BETWEEN " + start + " AND CURRENT ROW";
 }
 
+std::string order_text(const std::vector<ast::OrderItem>& order) {
+  return join(order, ", ", [](const ast::OrderItem& item) {
+    const std::string nulls = !item.nulls_last ? "" : *item.nulls_last ? " NULLS LAST" : " NULLS FIRST";
+    return to_sql(*item.expr) + (item.descending ? " DESC" : "") + nulls;
+  });
+}
+
 std::string over_text(const ast::Over& over) {
   if (!over.window.empty()) return name(over.window);
   std::string text = "(";
   if (!over.partition_by.empty()) text += "PARTITION BY " + join(over.partition_by, ", ", expr_text);
-  if (!over.order_by.empty()) {
-    text +=
-        (over.partition_by.empty() ? "ORDER BY " : " ORDER BY ") +
-        join(over.order_by, ", ", [](const ast::OrderItem& item) {
-          const std::string nulls = !item.nulls_last ? "" : *item.nulls_last ? " NULLS LAST" : " NULLS FIRST";
-          return to_sql(*item.expr) + (item.descending ? " DESC" : "") + nulls;
-        });
-  }
+  if (!over.order_by.empty())
+    text += (over.partition_by.empty() ? "ORDER BY " : " ORDER BY ") + order_text(over.order_by);
   if (over.frame) text += (text.size() > 1 ? " " : "") + frame_text(*over.frame);
   return text + ")";
 }
@@ -127,6 +128,9 @@ std::string call_text(const ast::Expr& e) {
   const auto is_word = [&] { return !e.text.empty() && e.text[0] >= 'A' && e.text[0] <= 'Z'; };
   if (e.text == "NOT") return "(NOT " + to_sql(*args[0]) + ")";
   if (e.text.starts_with("IS ") && args.size() == 1) return "(" + to_sql(*args[0]) + " " + e.text + ")";
+  if (e.text == "EXISTS") return "EXISTS " + to_sql(*args[0]);
+  if (e.text == "IN" && args[1]->kind == ast::Expr::Kind::kSubquery)
+    return "(" + to_sql(*args[0]) + " IN " + to_sql(*args[1]) + ")";
   if (e.text == "IN") {
     const std::vector<ast::ExprPtr> values(args.begin() + 1, args.end());
     return "(" + to_sql(*args[0]) + " IN (" + join(values, ", ", expr_text) + "))";
@@ -195,7 +199,9 @@ std::string table_text(const ast::TableRef& table) {
   if (const auto* plain = std::get_if<std::string>(&table.source)) {
     text = name(*plain);
   } else if (const auto* query = std::get_if<ast::QueryPtr>(&table.source)) {
-    text = "(" + to_sql(**query) + ")";
+    text = (table.lateral ? "LATERAL (" : "(") + to_sql(**query) + ")";
+  } else if (const auto* unnest = std::get_if<ast::Unnest>(&table.source)) {
+    text = "UNNEST(" + to_sql(*unnest->collection) + ")" + (unnest->ordinality ? " WITH ORDINALITY" : "");
   } else if (const auto* joined = std::get_if<ast::Join>(&table.source)) {
     return join_text(*joined);
   } else {
@@ -204,6 +210,7 @@ std::string table_text(const ast::TableRef& table) {
            ", DESCRIPTOR(" + name(call.column) + "), " + join(call.intervals, ", ", expr_text) + "))";
   }
   text += hints_text(table.hints);
+  if (table.as_of) text += " FOR SYSTEM_TIME AS OF " + to_sql(*table.as_of);
   if (table.alias) text += " AS " + name(*table.alias);
   return table.columns.empty() ? text : text + " (" + names(table.columns) + ")";
 }
@@ -247,7 +254,7 @@ std::string insert_text(const ast::Insert& insert) {
   std::string text = "INSERT INTO " + name(insert.table) + hints_text(insert.hints);
   if (!insert.columns.empty())
     text += " (" + join(insert.columns, ", ", [](const auto& column) { return name(column.first); }) + ")";
-  return text + " " + to_sql(*insert.query);
+  return text + " " + to_sql(*insert.query) + (insert.deduplicates ? " ON CONFLICT DO DEDUPLICATE" : "");
 }
 
 std::string elements_text(const ast::AlterTable& alter) {
@@ -374,9 +381,42 @@ std::string to_sql(const ast::Expr& e) {
       return e.text + "(" + to_sql(*e.args[0]) + " AS " + columnar::to_string(*e.type) + ")";
     case ast::Expr::Kind::kCase:
       return case_text(e);
+    case ast::Expr::Kind::kSubquery:
+      return "(" + to_sql(*e.query) + ")";
   }
   return "";
 }
+
+namespace {
+
+std::string set_operation_text(const ast::SetOperation& set) {
+  return "(" + to_sql(*set.left) + ") " + (set.intersect ? "INTERSECT" : "EXCEPT") + (set.all ? " ALL" : "") +
+         " (" + to_sql(*set.right) + ")";
+}
+
+std::string branch_text(const ast::QueryPtr& branch) {
+  const bool plain = std::holds_alternative<ast::Select>(branch->body) && !branch->has_tail();
+  return plain ? to_sql(*branch) : "(" + to_sql(*branch) + ")";
+}
+
+std::string body_text(const ast::Query& query) {
+  if (const auto* select = std::get_if<ast::Select>(&query.body)) return select_text(*select);
+  if (const auto* set = std::get_if<ast::SetOperation>(&query.body)) return set_operation_text(*set);
+  if (const auto* values = std::get_if<ast::Values>(&query.body)) {
+    return "VALUES " +
+           join(values->rows, ", ", [](const auto& row) { return "(" + join(row, ", ", expr_text) + ")"; });
+  }
+  return join(std::get<std::vector<ast::QueryPtr>>(query.body), " UNION ALL ", branch_text);
+}
+
+std::string tail_text(const ast::Query& query) {
+  std::string text = query.order_by.empty() ? "" : " ORDER BY " + order_text(query.order_by);
+  if (!query.limit) return text;
+  text += " LIMIT " + std::to_string(query.limit->rows);
+  return query.limit->offset == 0 ? text : text + " OFFSET " + std::to_string(query.limit->offset);
+}
+
+}  // namespace
 
 std::string to_sql(const ast::Query& query) {
   if (!query.with.empty()) {
@@ -391,13 +431,7 @@ std::string to_sql(const ast::Query& query) {
                 }) +
            " " + to_sql(plain);
   }
-  if (const auto* select = std::get_if<ast::Select>(&query.body)) return select_text(*select);
-  if (const auto* values = std::get_if<ast::Values>(&query.body)) {
-    return "VALUES " +
-           join(values->rows, ", ", [](const auto& row) { return "(" + join(row, ", ", expr_text) + ")"; });
-  }
-  return join(std::get<std::vector<ast::QueryPtr>>(query.body), " UNION ALL ",
-              [](const ast::QueryPtr& branch) { return to_sql(*branch); });
+  return body_text(query) + tail_text(query);
 }
 
 std::string to_sql(const ast::Statement& statement) { return std::visit(StatementText{}, statement.body); }

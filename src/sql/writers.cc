@@ -169,7 +169,8 @@ Result<Relation> Writers::not_null(const Relation& rows, const plan::TableSpec& 
   return kept;
 }
 
-Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const {
+Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place,
+                           bool deduplicates) const {
   if (rows.rank) {
     return error_at(ErrorCode::kUnsupportedSql, rows.rank->place,
                     "ROW_NUMBER() is supported with a condition that bounds it")
@@ -182,7 +183,7 @@ Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, c
         .hint("declare PRIMARY KEY (…) NOT ENFORCED in '" + table.name +
               "', or use a window, whose rows are written once");
   }
-  if (filters_updates(rows.input())) {
+  if (!deduplicates && filters_updates(rows.input())) {
     return error_at(
                ErrorCode::kUnsupportedSql, place,
                "a condition over rows that are updated would have to delete rows from '" + table.name + "'")
@@ -217,7 +218,9 @@ Status Writers::check_key(const Relation& rows, const plan::TableSpec& table,
                       ", but the primary key of '" + table.name + "' is (" + list_text(table.primary_key) +
                       ")")
       .hint(
-          "the key must be made of the same columns: a change of another row would be written over this one");
+          "the key must be made of the same columns, or else: INSERT INTO … SELECT … ON CONFLICT DO "
+          "DEDUPLICATE, "
+          "and the last row of a key stands there");
 }
 
 Status Writers::check_join_key(const Relation& rows, const plan::TableSpec& table,
@@ -240,6 +243,36 @@ Status Writers::check_join_key(const Relation& rows, const plan::TableSpec& tabl
   for (const size_t column : keys[0]) names.push_back(columns[column]);
   return std::move(error).hint("declare PRIMARY KEY (" + list_text(names) + ") NOT ENFORCED in '" +
                                table.name + "'");
+}
+
+Result<Relation> Writers::fit_key(const Relation& rows, const plan::TableSpec& table,
+                                  const std::vector<std::string>& columns, const ast::Insert& insert) {
+  const Place& place = insert.query->place;
+  Status fits = check_key(rows, table, columns, place);
+  if (fits.ok()) fits = check_join_key(rows, table, columns, place);
+  const std::string when = binder_.setting("table.exec.sink.upsert-materialize");
+  const bool filtered = insert.deduplicates && rows.updating && filters_updates(rows.input());
+  const bool forced = when == "FORCE" && rows.updating && !table.primary_key.empty();
+  if (fits.ok() && !filtered && !forced) return rows;
+  if (when == "NONE") {
+    want_update_before(rows.input(), ChangeReader::kShown);
+    return rows;
+  }
+  const bool asked =
+      insert.deduplicates || forced || binder_.setting("table.exec.sink.require-on-conflict") == "false";
+  if (!asked) return fits;
+  plan::Materialize materialize;
+  for (const std::string& key : table.primary_key) {
+    materialize.keys.push_back(
+        static_cast<size_t>(std::find(columns.begin(), columns.end(), key) - columns.begin()));
+  }
+  want_update_before(rows.input(), ChangeReader::kOperator);
+  plan::Input edge = rows.input();
+  edge.hash_keys = materialize.keys;
+  Relation kept = rows;
+  kept.node = binder_.nodes().make(std::move(materialize), {edge}, rows.node->schema(rows.port), place);
+  kept.port = Port::kMain;
+  return kept;
 }
 
 Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& place) {
@@ -270,10 +303,9 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
   const Nodes::Owner owner(
       binder_.nodes(), binder_.nodes().unique_owner(name == "strand" ? spec.name : spec.name + "." + name));
   STRAND_TRY(Relation rows, binder_.bind_query(*insert.query));
-  STRAND_OK(check_rows(rows, spec, insert.query->place));
+  STRAND_OK(check_rows(rows, spec, insert.query->place, insert.deduplicates));
   STRAND_TRY(rows, assign(rows, spec, columns, insert.query->place));
-  STRAND_OK(check_key(rows, spec, columns, insert.query->place));
-  STRAND_OK(check_join_key(rows, spec, columns, insert.query->place));
+  STRAND_TRY(rows, fit_key(rows, spec, columns, insert));
   const RowOrigin origin = row_origin(rows.input(), spec, columns);
   if (origin == RowOrigin::kMixed) {
     return error_at(ErrorCode::kWriterConflict, insert.query->place,
@@ -305,7 +337,7 @@ Result<plan::NodePtr> Writers::print(const ast::Query& query, const Place& place
   spec.name = binder_.nodes().owner();
   spec.options = {{"connector", "print"}};
   spec.where = where(place);
-  STRAND_OK(check_rows(rows, spec, place));
+  STRAND_OK(check_rows(rows, spec, place, false));
   std::vector<columnar::Field> fields;
   std::vector<std::string> columns;
   for (const Column& column : rows.columns) {

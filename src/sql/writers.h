@@ -34,7 +34,12 @@ class Writers {
   /// A changelog of a join can be written to a table whose key tells its rows apart, in order.
   Status check_join_key(const Relation& rows, const plan::TableSpec& table,
                         const std::vector<std::string>& columns, const Place& place) const;
-  Status check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place) const;
+  Status check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place,
+                    bool deduplicates) const;
+  /// Rows whose changes are told apart by other columns than the table's key: made to fit it, passed on as
+  /// they are, or refused.
+  Result<Relation> fit_key(const Relation& rows, const plan::TableSpec& table,
+                           const std::vector<std::string>& columns, const ast::Insert& insert);
   Status check_key(const Relation& rows, const plan::TableSpec& table,
                    const std::vector<std::string>& columns, const Place& place) const;
 

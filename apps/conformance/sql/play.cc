@@ -20,6 +20,7 @@ Result<runtime::JobOptions> play_options(const plan::Plan& plan, int parallelism
   STRAND_TRY(runtime::JobOptions options, engine::job_options(plan, {"/state/case"}, {parallelism, kMemory}));
   options.checkpoints.interval.reset();
   options.future_skew.reset();
+  options.batch_rows = 1;
   const auto interval = plan.settings.find("pipeline.auto-watermark-interval");
   if (interval == plan.settings.end() || interval->second.origin == "default")
     options.tick_interval = Duration{0};
@@ -163,6 +164,7 @@ Played play(const std::string& text, const std::vector<InputLine>& input, const 
   const runtime::Tables tables(registry, {{}, "UTC", nowhere.env()});
   source.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
   source.checks.metadata = [&tables](const plan::TableSpec& table) { return tables.metadata(table); };
+  source.checks.looks_up = [&tables](const plan::TableSpec& table) { return tables.can_look_up(table); };
   source.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
   source.checks.shows_changes = [](const plan::TableSpec& table) {
     return table.option("connector") == "script" && table.primary_key.empty();

@@ -80,6 +80,11 @@ void add_script_connectors(connect::Registry& registry, const std::shared_ptr<St
   script.finder = script_finder();
   script.reader = script_reader(stage);
   script.sink = script_sink(stage);
+  script.lookup = script_lookup(stage);
+  script.looks_up = [](const std::map<std::string, std::string>& options) {
+    const auto found = options.find("lookup");
+    return found != options.end() && found->second == "true";
+  };
   script.metadata = script_metadata;
   script.source_options = {"changelog", "watermark", "lookup", "format", "scan.watermark.*"};
   for (const char* format : {"json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"}) {

@@ -15,6 +15,7 @@ using obs::Entry;
 bool is_join(const plan::Node& node) {
   return std::holds_alternative<plan::IntervalJoin>(node.detail) ||
          std::holds_alternative<plan::WindowJoin>(node.detail) ||
+         std::holds_alternative<plan::TemporalJoin>(node.detail) ||
          std::holds_alternative<plan::RegularJoin>(node.detail);
 }
 
