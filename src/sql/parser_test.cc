@@ -90,6 +90,14 @@ TEST(Parser, ReadsEveryStatementAndItsOwnTextAgain) {
       "SECOND)) GROUP BY window_start",
       "SELECT a FROM TABLE(SESSION(TABLE u PARTITION BY (a, b), DESCRIPTOR(ts), INTERVAL '5' MINUTE))",
       "SELECT a FROM u QUALIFY (ROW_NUMBER() OVER (PARTITION BY a ORDER BY b DESC) = 1)",
+      "SELECT a FROM u WHERE ((a IN (SELECT b FROM w)) AND (NOT EXISTS (SELECT 1 FROM w)) AND (a > (SELECT MAX(b) "
+      "FROM w)))",
+      "(SELECT a FROM u) EXCEPT ALL ((SELECT a FROM w) INTERSECT (SELECT b FROM w))",
+      "SELECT a FROM u UNION ALL (SELECT b FROM w LIMIT 1) ORDER BY a DESC NULLS FIRST LIMIT 10 OFFSET 5",
+      "SELECT a, x FROM u CROSS JOIN UNNEST(b) WITH ORDINALITY AS t (x, n)",
+      "SELECT a FROM u LEFT JOIN LATERAL (SELECT b FROM w ORDER BY b LIMIT 2) AS z ON TRUE",
+      "SELECT a FROM u JOIN w FOR SYSTEM_TIME AS OF u.ts AS z ON (u.a = z.a)",
+      "INSERT INTO t SELECT a FROM u ON CONFLICT DO DEDUPLICATE",
   };
   for (const std::string& statement : statements) EXPECT_EQ(parsed(statement), statement);
 }
