@@ -160,6 +160,9 @@ struct Join {
   TableRefPtr left;
   TableRefPtr right;
   ExprPtr condition;  // of ON; or null
+  /// USING: columns that are equal, and one column of the result each; NATURAL: those of equal names.
+  std::vector<std::pair<std::string, Place>> common = {};
+  bool natural = false;
 };
 
 /// table MATCH_RECOGNIZE (…).

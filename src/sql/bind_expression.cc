@@ -93,7 +93,7 @@ Result<size_t> ExpressionBinder::column_of(const std::string& table, const std::
   for (size_t i = 0; i < relation_.columns.size(); ++i) {
     const Column& each = relation_.columns[i];
     if (!table.empty() && table_of(each) != table) continue;
-    if (each.hidden) continue;
+    if (each.hidden || (table.empty() && each.merged)) continue;
     names.push_back(each.name);
     if (each.name != name) continue;
     if (found) {

@@ -93,8 +93,50 @@ Result<Relation> Binder::bind_join(const ast::Join& join, const Place& place) {
                bind_conditions(ExpressionBinder(both, zone()), {join.condition}, "ON"));
     pending->on.insert(pending->on.end(), on.begin(), on.end());
   }
+  STRAND_OK(merge_columns(join, pending->left->columns.size(), both, pending->on));
   both.join = std::move(pending);
   return both;
+}
+
+/// USING and NATURAL: equal columns are one, that of the side whose rows all come out.
+Status Binder::merge_columns(const ast::Join& join, size_t left_columns, Relation& both,
+                             std::vector<Condition>& on) const {
+  std::vector<std::pair<std::string, Place>> names = join.common;
+  const auto find = [&](size_t from, size_t to, const std::string& name) -> std::optional<size_t> {
+    for (size_t i = from; i < to; ++i) {
+      const Column& column = both.columns[i];
+      if (column.name == name && !column.hidden && !column.merged) return i;
+    }
+    return std::nullopt;
+  };
+  for (size_t i = 0; join.natural && i < left_columns; ++i) {
+    const Column& column = both.columns[i];
+    const bool known =
+        column.hidden || column.merged || !find(left_columns, both.columns.size(), column.name);
+    if (!known) names.emplace_back(column.name, join.right->place);
+  }
+  for (const auto& [name, place] : names) {
+    const auto left = find(0, left_columns, name);
+    const auto right = find(left_columns, both.columns.size(), name);
+    if (!left || !right) {
+      return error_at(
+                 ErrorCode::kUnknownColumn, place,
+                 "there is no column '" + name + "' in the table " + (left ? "behind" : "before") + " JOIN")
+          .hint("USING names columns of both, else write ON");
+    }
+    if (join.kind == ast::Join::Kind::kFull) {
+      return error_at(ErrorCode::kUnsupportedSql, place, "FULL JOIN with USING is not supported")
+          .hint("write ON, and COALESCE(a." + name + ", b." + name + ") in the select list");
+    }
+    Result<ExprPtr> equal = expr::resolve_call("=", {expr::column(*left, both.columns[*left].type),
+                                                     expr::column(*right, both.columns[*right].type)});
+    if (!equal.ok()) return located(std::move(equal).status(), place);
+    on.push_back({*std::move(equal), place});
+    const bool of_right = join.kind == ast::Join::Kind::kRight;
+    both.columns[of_right ? *right : *left].common = true;
+    both.columns[of_right ? *left : *right].merged = true;
+  }
+  return Status();
 }
 
 Result<std::shared_ptr<const Relation>> Binder::bind_join_side(const ast::TableRef& ref) {
@@ -128,7 +170,16 @@ Result<std::vector<Condition>> Binder::bind_conditions(const ExpressionBinder& b
 
 Result<Relation> Binder::make_joins(const Relation& relation, std::vector<Condition> where) {
   if (!relation.join) return filter_by(relation, where);
-  const PendingJoin& join = *relation.join;
+  STRAND_TRY(Relation made, make_pending_join(*relation.join, std::move(where)));
+  for (size_t i = 0; i < relation.columns.size(); ++i) {
+    made.columns[i].common = relation.columns[i].common;
+    made.columns[i].merged = relation.columns[i].merged;
+    made.columns[i].hidden = relation.columns[i].hidden;
+  }
+  return made;
+}
+
+Result<Relation> Binder::make_pending_join(const PendingJoin& join, std::vector<Condition> where) {
   if (join.unnest) return make_unnest(join, where);
   if (join.version) return make_versions(join, where);
   const size_t left_columns = join.left->columns.size();

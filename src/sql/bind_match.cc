@@ -275,7 +275,7 @@ Result<size_t> Binder::match_order(const Relation& input, const ast::Match& matc
 
 Result<Relation> Binder::bind_match(const ast::Match& match, const Place& place) {
   STRAND_TRY(Relation input, bind_table(*match.table));
-  STRAND_TRY(input, join_where(input, nullptr));
+  STRAND_TRY(input, make_joins(input, {}));
   if (input.window) {
     STRAND_TRY(input, expand_window(input));
   }

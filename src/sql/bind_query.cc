@@ -218,9 +218,7 @@ Result<std::vector<ast::SelectItem>> Binder::expand_stars(const Relation& input,
     }
     const std::string table = item.expr->parts.empty() ? "" : item.expr->parts[0];
     bool any = false;
-    for (const Column& column : input.columns) {
-      const std::string& of = column.table.empty() ? input.name : column.table;
-      if (column.hidden || (!table.empty() && of != table)) continue;
+    const auto add = [&](const Column& column) {
       any = true;
       auto name = std::make_shared<ast::Expr>();
       name->kind = ast::Expr::Kind::kName;
@@ -228,6 +226,14 @@ Result<std::vector<ast::SelectItem>> Binder::expand_stars(const Relation& input,
       if (!column.table.empty()) name->parts.push_back(column.table);
       name->parts.push_back(column.name);
       expanded.push_back({name, std::nullopt});
+    };
+    for (const Column& column : input.columns) {
+      if (table.empty() && column.common && !column.hidden) add(column);
+    }
+    for (const Column& column : input.columns) {
+      const std::string& of = column.table.empty() ? input.name : column.table;
+      const bool shown = table.empty() ? !column.common && !column.merged : of == table;
+      if (!column.hidden && shown) add(column);
     }
     if (any) continue;
     return error_at(ErrorCode::kUnknownTable, item.expr->place, "there is no table '" + table + "' in FROM")

@@ -106,11 +106,14 @@ class Binder {
                              bool& by_arrival) const;
   // Joins (bind_join.cc).
   Result<Relation> bind_join(const ast::Join& join, const Place& place);
+  Status merge_columns(const ast::Join& join, size_t left_columns, Relation& both,
+                       std::vector<Condition>& on) const;
   Result<std::shared_ptr<const Relation>> bind_join_side(const ast::TableRef& ref);
   static Result<std::vector<Condition>> bind_conditions(const ExpressionBinder& binder,
                                                         const std::vector<ast::ExprPtr>& conditions,
                                                         const std::string& clause);
   Result<Relation> make_joins(const Relation& relation, std::vector<Condition> where);
+  Result<Relation> make_pending_join(const PendingJoin& join, std::vector<Condition> where);
   Result<JoinSides> join_sides(const Relation& left, const Relation& right,
                                std::vector<Condition>& conditions, const Place& place);
   Result<Relation> make_join(plan::JoinKind kind, const Relation& left, const Relation& right,

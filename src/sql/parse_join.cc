@@ -28,12 +28,10 @@ Result<ast::TableRefPtr> Parser::table_reference() {
 }
 
 /// Takes the words up to JOIN; nothing where there are none.
-Result<std::optional<ast::Join::Kind>> Parser::join_kind(bool& crossed) {
+Result<std::optional<ast::Join::Kind>> Parser::join_kind(bool& crossed, bool& natural) {
   using Kind = ast::Join::Kind;
+  natural = take_word("NATURAL");
   crossed = is_word("CROSS");
-  if (is_word("NATURAL")) {
-    return unsupported(here(), "NATURAL JOIN is not supported", "name what must be equal: ON a.k = b.k");
-  }
   std::optional<Kind> kind;
   if (is_word("JOIN")) {
     kind = Kind::kInner;
@@ -48,8 +46,24 @@ Result<std::optional<ast::Join::Kind>> Parser::join_kind(bool& crossed) {
       }
     }
   }
-  if (kind) STRAND_OK(expect_word("JOIN"));
+  if (kind || natural) STRAND_OK(expect_word("JOIN"));
   return kind;
+}
+
+/// ON condition, or USING (columns).
+Status Parser::join_condition(ast::Join& join) {
+  if (!take_word("USING")) {
+    STRAND_OK(expect_word("ON"));
+    STRAND_TRY(join.condition, expression());
+    return Status();
+  }
+  STRAND_OK(expect_symbol("(", "behind USING"));
+  do {
+    const Place place = here();
+    STRAND_TRY(std::string name, identifier("a column name"));
+    join.common.emplace_back(std::move(name), place);
+  } while (take_symbol(","));
+  return expect_symbol(")", "behind the columns");
 }
 
 Result<ast::TableRefPtr> Parser::joined_tables() {
@@ -58,17 +72,13 @@ Result<ast::TableRefPtr> Parser::joined_tables() {
     STRAND_OK(check_chain(links));
     const Place place = here();
     bool crossed = false;
-    STRAND_TRY(const auto kind, join_kind(crossed));
+    bool natural = false;
+    STRAND_TRY(const auto kind, join_kind(crossed, natural));
     if (!kind) return left;
     ast::Join join{*kind, left, nullptr, nullptr};
+    join.natural = natural;
     STRAND_TRY(join.right, table_primary());
-    if (is_word("USING")) {
-      return unsupported(here(), "USING is not supported", "write it with ON: ON a.k = b.k");
-    }
-    if (!crossed) {
-      STRAND_OK(expect_word("ON"));
-      STRAND_TRY(join.condition, expression());
-    }
+    if (!crossed && !natural) STRAND_OK(join_condition(join));
     left = make_join(std::move(join), place);
   }
 }

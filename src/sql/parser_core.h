@@ -98,7 +98,8 @@ class Parser {
   Result<ast::SelectItem> select_item();
   Result<ast::TableRefPtr> table_reference();
   Result<ast::TableRefPtr> joined_tables();
-  Result<std::optional<ast::Join::Kind>> join_kind(bool& crossed);
+  Result<std::optional<ast::Join::Kind>> join_kind(bool& crossed, bool& natural);
+  Status join_condition(ast::Join& join);
   Result<ast::TableRefPtr> table_primary();
   Result<ast::Unnest> unnest();
   Status table_alias(ast::TableRef& table);

@@ -90,7 +90,8 @@ TEST(Parser, ReadsEveryStatementAndItsOwnTextAgain) {
       "SECOND)) GROUP BY window_start",
       "SELECT a FROM TABLE(SESSION(TABLE u PARTITION BY (a, b), DESCRIPTOR(ts), INTERVAL '5' MINUTE))",
       "SELECT a FROM u QUALIFY (ROW_NUMBER() OVER (PARTITION BY a ORDER BY b DESC) = 1)",
-      "SELECT a FROM u WHERE ((a IN (SELECT b FROM w)) AND (NOT EXISTS (SELECT 1 FROM w)) AND (a > (SELECT MAX(b) "
+      "SELECT a FROM u WHERE ((a IN (SELECT b FROM w)) AND (NOT EXISTS (SELECT 1 FROM w)) AND (a > (SELECT "
+      "MAX(b) "
       "FROM w)))",
       "(SELECT a FROM u) EXCEPT ALL ((SELECT a FROM w) INTERSECT (SELECT b FROM w))",
       "SELECT a FROM u UNION ALL (SELECT b FROM w LIMIT 1) ORDER BY a DESC NULLS FIRST LIMIT 10 OFFSET 5",
@@ -98,6 +99,10 @@ TEST(Parser, ReadsEveryStatementAndItsOwnTextAgain) {
       "SELECT a FROM u LEFT JOIN LATERAL (SELECT b FROM w ORDER BY b LIMIT 2) AS z ON TRUE",
       "SELECT a FROM u JOIN w FOR SYSTEM_TIME AS OF u.ts AS z ON (u.a = z.a)",
       "INSERT INTO t SELECT a FROM u ON CONFLICT DO DEDUPLICATE",
+      "SELECT * FROM u LEFT JOIN w USING (a, b) NATURAL JOIN z",
+      "SELECT * FROM u MATCH_RECOGNIZE (PARTITION BY a ORDER BY ts MEASURES A.b AS x, LAST(B.b, 1) AS y "
+      "AFTER "
+      "MATCH SKIP TO LAST B PATTERN (A{0,1} B{2,}? C) WITHIN INTERVAL '5' SECOND DEFINE B AS (B.b > 1)) AS m",
   };
   for (const std::string& statement : statements) EXPECT_EQ(parsed(statement), statement);
 }

@@ -29,7 +29,11 @@ struct Column {
   TimeAttribute time = TimeAttribute::kNone;
   std::shared_ptr<const WindowPart> window = {};  // window_start or window_end as they are
   std::string table = {};  // behind a join: what qualifies the column. Else the relation's name does
-  bool hidden = false;     // the query's text cannot name it: the value of a subquery, a key of one
+  /// Behind USING: the one column of equal ones that its bare name means, which comes first in *; and those
+  /// that only their table's name leads to.
+  bool common = false;
+  bool merged = false;
+  bool hidden = false;  // the query's text cannot name it: the value of a subquery, a key of one
 };
 
 /// A window function over a relation, until a GROUP BY makes an operator of it. The three window columns

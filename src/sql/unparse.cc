@@ -185,13 +185,45 @@ std::string partition_text(const ast::WindowCall& call) {
 
 std::string table_text(const ast::TableRef& table);
 
+std::string using_text(const ast::Join& tables) {
+  if (tables.common.empty()) return "";
+  return " USING (" + join(tables.common, ", ", [](const auto& each) { return name(each.first); }) + ")";
+}
+
 std::string join_text(const ast::Join& join) {
   static constexpr const char* kWords[] = {"JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"};
-  const std::string word = join.condition ? kWords[static_cast<size_t>(join.kind)] : "CROSS JOIN";
+  const bool crossed = !join.condition && !join.natural && join.common.empty();
+  const std::string word = std::string(join.natural ? "NATURAL " : "") +
+                           (crossed ? "CROSS JOIN" : kWords[static_cast<size_t>(join.kind)]);
   const bool nested = std::holds_alternative<ast::Join>(join.right->source);
   const std::string right = nested ? "(" + table_text(*join.right) + ")" : table_text(*join.right);
   return table_text(*join.left) + " " + word + " " + right +
-         (join.condition ? " ON " + to_sql(*join.condition) : "");
+         (join.condition ? " ON " + to_sql(*join.condition) : using_text(join));
+}
+
+std::string variable_text(const ast::Match::Variable& variable) {
+  if (variable.min == 1 && variable.max == 1) return name(variable.name);
+  return name(variable.name) + "{" + std::to_string(variable.min) + "," +
+         (variable.max ? std::to_string(*variable.max) : "") + "}" + (variable.reluctant ? "?" : "");
+}
+
+std::string match_text(const ast::Match& match) {
+  const auto measure = [](const ast::SelectItem& each) {
+    return to_sql(*each.expr) + " AS " + name(*each.alias);
+  };
+  const auto definition = [](const ast::Match::Definition& each) {
+    return name(each.variable) + " AS " + to_sql(*each.condition);
+  };
+  static constexpr const char* kSkips[] = {"PAST LAST ROW", "TO NEXT ROW", "TO FIRST ", "TO LAST "};
+  std::string text = table_text(*match.table) + " MATCH_RECOGNIZE (";
+  if (!match.partition_by.empty()) text += "PARTITION BY " + join(match.partition_by, ", ", expr_text) + " ";
+  if (!match.order_by.empty()) text += "ORDER BY " + order_text(match.order_by) + " ";
+  if (!match.measures.empty()) text += "MEASURES " + join(match.measures, ", ", measure) + " ";
+  text += "AFTER MATCH SKIP " + std::string(kSkips[static_cast<size_t>(match.skip)]) +
+          (match.skip_to.empty() ? "" : name(match.skip_to)) + " PATTERN (" +
+          join(match.pattern, " ", variable_text) + ")";
+  if (match.within) text += " WITHIN " + to_sql(*match.within);
+  return text + " DEFINE " + join(match.definitions, ", ", definition) + ")";
 }
 
 std::string table_text(const ast::TableRef& table) {
@@ -200,6 +232,8 @@ std::string table_text(const ast::TableRef& table) {
     text = name(*plain);
   } else if (const auto* query = std::get_if<ast::QueryPtr>(&table.source)) {
     text = (table.lateral ? "LATERAL (" : "(") + to_sql(**query) + ")";
+  } else if (const auto* match = std::get_if<ast::Match>(&table.source)) {
+    text = match_text(*match);
   } else if (const auto* unnest = std::get_if<ast::Unnest>(&table.source)) {
     text = "UNNEST(" + to_sql(*unnest->collection) + ")" + (unnest->ordinality ? " WITH ORDINALITY" : "");
   } else if (const auto* joined = std::get_if<ast::Join>(&table.source)) {

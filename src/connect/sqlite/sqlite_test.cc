@@ -335,6 +335,67 @@ TEST_F(Sqlite, TransactionModeUpsertsByKeyAndDeletes) {
   EXPECT_EQ(found->value(0, "fast_valid"), "6");
 }
 
+/// Rows (name, rate) of the table rates by its key.
+class SqliteLookupTest : public Sqlite {
+ protected:
+  static columnar::SchemaPtr schema(std::vector<columnar::Field> fields) {
+    return std::make_shared<const columnar::Schema>(std::move(fields));
+  }
+  Result<std::unique_ptr<flow::Lookup>> make(const std::string& table) const {
+    Registry registry;
+    add_sqlite_connector(registry);
+    TableContext context;
+    context.table = table;
+    context.options = {{"connector", "sqlite"}, {"path", path()}};
+    context.schema = schema(
+        {{"name", columnar::make_type(TypeKind::kString)}, {"rate", columnar::make_type(TypeKind::kInt)}});
+    context.lookup_keys = {"id"};
+    STRAND_TRY(const Connector* connector, registry.find(context.options, TableUse::kLookup));
+    return connector->lookup(context);
+  }
+  /// `name,rate` of each row found.
+  static std::vector<std::string> find(flow::Lookup& lookup, int64_t id, Status& status) {
+    columnar::BatchBuilder keys(schema({{"id", columnar::make_type(TypeKind::kBigInt)}}));
+    keys.column(0).append(id);
+    keys.end_row();
+    columnar::BatchBuilder found(schema(
+        {{"name", columnar::make_type(TypeKind::kString)}, {"rate", columnar::make_type(TypeKind::kInt)}}));
+    status = lookup.find(keys.finish(), 0, found);
+    const columnar::Batch rows = found.finish();
+    std::vector<std::string> texts;
+    for (int64_t row = 0; row < rows.rows(); ++row)
+      texts.push_back(columnar::value_to_string(rows.column(0), row) + "," +
+                      columnar::value_to_string(rows.column(1), row));
+    return texts;
+  }
+};
+
+TEST_F(SqliteLookupTest, FindsTheRowsOfAKeyAsTheLastCommitHasLeftThem) {
+  execute("CREATE TABLE rates (id INTEGER, name TEXT, rate INTEGER)");
+  execute("INSERT INTO rates VALUES (1, 'one', 10), (2, 'two', NULL), (1, 'uno', 11)");
+  auto lookup = make("rates");
+  ASSERT_TRUE(lookup.ok()) << lookup.status().to_string();
+  Status status;
+  EXPECT_THAT(find(**lookup, 1, status), ElementsAre("one,10", "uno,11"));
+  EXPECT_THAT(find(**lookup, 2, status), ElementsAre("two,null"));
+  EXPECT_THAT(find(**lookup, 3, status), ElementsAre());
+  execute("UPDATE rates SET rate = 12 WHERE name = 'two'");
+  EXPECT_THAT(find(**lookup, 2, status), ElementsAre("two,12"));
+  EXPECT_TRUE(status.ok());
+}
+
+TEST_F(SqliteLookupTest, WhatIsNotThereIsAnErrorWithThePath) {
+  auto lookup = make("rates");
+  ASSERT_TRUE(lookup.ok());
+  Status status;
+  find(**lookup, 1, status);
+  EXPECT_EQ(status.code(), ErrorCode::kFileNotFound);
+  execute("CREATE TABLE other (id INTEGER)");
+  find(**lookup, 1, status);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.to_string(), HasSubstr("rates"));
+}
+
 class SqliteOptionsTest : public Sqlite {
  protected:
   Status make(std::map<std::string, std::string> options,
