@@ -88,6 +88,13 @@ constexpr std::array kSettings = {
     SettingSpec{"table.exec.mini-batch.size", kInteger, "-1", "", "accepted: a batch of rows bounds it", -1},
     SettingSpec{"table.exec.resource.default-parallelism", kInteger, "-1", "",
                 "subtasks of each operator; wins over parallelism.default", -1},
+    SettingSpec{"table.exec.sink.not-null-enforcer", kChoice, "ERROR", "ERROR|DROP",
+                "what a NULL in a NOT NULL column does: fail the job, or leave the row out"},
+    SettingSpec{
+        "table.exec.sink.require-on-conflict", kBoolean, "true", "",
+        "false: rows that replace each other by another key than the table's are made to fit it unasked"},
+    SettingSpec{"table.exec.sink.upsert-materialize", kChoice, "AUTO", "AUTO|NONE|FORCE",
+                "NONE: such rows are written as they come; FORCE: all updated rows are made to fit the key"},
     SettingSpec{"table.exec.source.idle-timeout", kDuration, "0 s", "",
                 "a shard silent for so long is not waited for; 0: always waited for"},
     SettingSpec{
