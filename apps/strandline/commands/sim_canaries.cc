@@ -65,13 +65,13 @@ void late_clicks(Options& o) { o.input.late = 0.2; }
 void no_power(Options& o) { o.power_loss = 1.0; }
 
 SimCanary rules(const char* name, std::vector<bool Rules::*> off, void (*more)(Options&) = nullptr,
-                bool second_line = false) {
+                bool second_line = false, std::string job = {}) {
   return {name,
           [off = std::move(off), more](Options& o) {
             for (bool Rules::* rule : off) o.defences.rules.*rule = false;
             if (more != nullptr) more(o);
           },
-          second_line};
+          second_line, std::move(job)};
 }
 
 SimCanary engine(const char* name, bool runtime::Defences::* off, void (*more)(Options&) = nullptr,
@@ -148,19 +148,19 @@ const std::vector<SimCanary>& sim_canaries() {
       rules("F7 second sweep", {&Rules::f7}, loose),
       rules("F7w not before requests of the dead have come", {&Rules::f7w}, loose),
       engine("F7d that it is due is recorded", &D::f7d, loose),
-      rules("F8 a new generation flushes", {&Rules::f8}, upgrades),
+      rules("F8 a new generation flushes", {&Rules::f8}, upgrades, false, "tumble"),
       rules("F9 back to the restored epoch", {&Rules::f9}, sparse),
       rules("W6 attempt row", {&Rules::w6}, slow_store),
       rules("X2 uncommitted rows in every checkpoint", {&Rules::x2}, outages),
+      rules("X1 commits of the dead are refused", {&Rules::x1}, outages),
+      rules("X3e only epochs above the marker", {&Rules::x3e}, outages),
       rules("X3c, X1 the sink is claimed", {&Rules::x3c, &Rules::x1}, outages),
       rules("W5 barriers wait for acknowledgements", {&Rules::w5}, slow_store),
       rules("X1c, X3 rows show with their checkpoint", {&Rules::x1c, &Rules::x3}),
       rules("X1m a repeated commit changes nothing", {&Rules::x1m}),
       rules("X3e, X1m only epochs above the marker", {&Rules::x3e, &Rules::x1m}),
       rules("W4 finished rows are refused", {&Rules::w4}, slow_store, true),
-      rules("X1 alone, with the claim and X1m", {&Rules::x1}, outages, true),
       rules("X3a markers of subtasks that are no more", {&Rules::x3a}, outages, true),
-      rules("X3e alone, with X1m", {&Rules::x3e}, outages, true),
       sync_of_files("fsync of state files", "/checkpoints/files/"),
       sync_of_files("fsync of manifests", "/checkpoints/manifests/"),
       sync_of_files("fsync of attempts", "/checkpoints/attempts/"),
