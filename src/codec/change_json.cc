@@ -1,6 +1,8 @@
 #include "codec/change_json.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 namespace strand::codec {
 
@@ -25,13 +27,92 @@ struct RowRef {
   int64_t at = 0;
 };
 
+/// Where metadata stands in a record.
+struct MetadataPlace {
+  ChangeFormat format;
+  std::string_view key;
+  std::string_view member;  // of the record
+  std::string_view entry;   // of that member, where it is an object and a part of it is wanted
+  columnar::TypePtr type;   // of the metadata; a TIMESTAMP_LTZ stands there as milliseconds
+};
+
+const std::vector<MetadataPlace>& metadata_places() {
+  using enum ChangeFormat;
+  const auto text = columnar::make_type(columnar::TypeKind::kString);
+  const auto key = columnar::make_type(columnar::TypeKind::kString, false);
+  const auto time = columnar::timestamp_type(3, /*ltz=*/true);
+  const auto whole = columnar::make_type(columnar::TypeKind::kInt);
+  static const std::vector<MetadataPlace> kPlaces = {
+      {kDebezium, "ingestion-timestamp", "ts_ms", "", time},
+      {kDebezium, "source.timestamp", "source", "ts_ms", time},
+      {kDebezium, "source.database", "source", "db", text},
+      {kDebezium, "source.schema", "source", "schema", text},
+      {kDebezium, "source.table", "source", "table", text},
+      {kDebezium, "source.properties", "source", "", columnar::map_type(key, text)},
+      {kCanal, "database", "database", "", text},
+      {kCanal, "table", "table", "", text},
+      {kCanal, "sql-type", "sqlType", "", columnar::map_type(key, whole)},
+      {kCanal, "pk-names", "pkNames", "", columnar::array_type(text)},
+      {kCanal, "ingestion-timestamp", "ts", "", time},
+      {kCanal, "event-timestamp", "es", "", time},
+      {kMaxwell, "database", "database", "", text},
+      {kMaxwell, "table", "table", "", text},
+      {kMaxwell, "primary-key-columns", "primary_key_columns", "", columnar::array_type(text)},
+      {kMaxwell, "ingestion-timestamp", "ts", "", time},
+  };
+  return kPlaces;
+}
+
+const MetadataPlace& metadata_place(ChangeFormat format, const std::string& key) {
+  return *std::ranges::find_if(metadata_places(), [&](const MetadataPlace& place) {
+    return place.format == format && place.key == key;
+  });
+}
+
+/// The type of the member that it stands in.
+columnar::TypePtr member_type(const MetadataPlace& place) {
+  const auto text = columnar::make_type(columnar::TypeKind::kString);
+  if (!place.entry.empty()) return columnar::map_type(columnar::with_nullable(text, false), text);
+  return place.type->kind == columnar::TypeKind::kTimestampLtz
+             ? columnar::make_type(columnar::TypeKind::kBigInt)
+             : place.type;
+}
+
+/// Appends the metadata of the one record in a batch.
+void append_metadata(const MetadataPlace& place, const Column& member, columnar::ColumnBuilder& out) {
+  if (member.is_null(0)) return out.append_null();
+  const bool time = place.type->kind == columnar::TypeKind::kTimestampLtz;
+  if (place.entry.empty()) return time ? out.append(member.values<int64_t>()[0]) : out.append_from(member, 0);
+  for (int32_t i = member.offsets()[0]; i < member.offsets()[1]; ++i) {
+    const Column& values = *member.child(1);
+    if (member.child(0)->string(i) != place.entry || values.is_null(i)) continue;
+    if (!time) return out.append_string(values.string(i));
+    const std::string_view text = values.string(i);
+    int64_t millis = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), millis).ec != std::errc()) break;
+    return out.append(millis);
+  }
+  out.append_null();
+}
+
 class ChangeDecoder final : public RecordDecoder {
  public:
-  ChangeDecoder(ChangeFormat format, columnar::SchemaPtr read, std::unique_ptr<RecordDecoder> envelope)
+  ChangeDecoder(ChangeFormat format, const columnar::SchemaPtr& read, const MetadataKeys& metadata,
+                std::unique_ptr<RecordDecoder> envelope)
       : format_(format),
-        read_(std::move(read)),
         envelope_(std::move(envelope)),
-        records_(envelope_schema(format, *read_), 1) {}
+        records_(envelope_schema(format, *read, metadata), 1) {
+    const columnar::SchemaPtr schema = envelope_schema(format, *read, metadata);
+    for (size_t i = 0; i < read->size(); ++i) {
+      const auto key = metadata.find(i);
+      if (key == metadata.end()) {
+        columns_.push_back(i);
+        continue;
+      }
+      const MetadataPlace& place = metadata_place(format, key->second);
+      metadata_.push_back({i, *schema->find(std::string(place.member)), &place});
+    }
+  }
 
   Result<size_t> decode(std::string_view lines, uint64_t position, DecodeOutput& out) override {
     size_t used = 0;
@@ -59,6 +140,7 @@ class ChangeDecoder final : public RecordDecoder {
 
   /// Empty, or why the record says no change.
   std::string changes(const Batch& batch, DecodeOutput& out) {
+    record_ = &batch;
     const Column& operation = batch.column(kOperation);
     std::string name(operation.is_null(0) ? std::string_view() : operation.string(0));
     std::transform(name.begin(), name.end(), name.begin(),
@@ -108,20 +190,31 @@ class ChangeDecoder final : public RecordDecoder {
 
   /// Values that `row` lacks come from `otherwise`.
   void add(const RowRef& row, const RowRef& otherwise, RowKind kind, DecodeOutput& out) const {
-    for (size_t i = 0; i < read_->size(); ++i) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      columnar::ColumnBuilder& to = out.rows().column(columns_[i]);
       const bool lacking = row.row->is_null(row.at) || row.row->child(i)->is_null(row.at);
       const RowRef& from = lacking && otherwise.row != nullptr ? otherwise : row;
       if (from.row->is_null(from.at)) {
-        out.rows().column(i).append_null();
+        to.append_null();
       } else {
-        out.rows().column(i).append_from(*from.row->child(i), from.at);
+        to.append_from(*from.row->child(i), from.at);
       }
     }
+    for (const Metadata& each : metadata_)
+      append_metadata(*each.place, record_->column(each.member), out.rows().column(each.column));
     out.rows().end_row(kind);
   }
 
+  struct Metadata {
+    size_t column;  // of the rows
+    size_t member;  // of the envelope
+    const MetadataPlace* place;
+  };
+
   ChangeFormat format_;
-  columnar::SchemaPtr read_;
+  std::vector<size_t> columns_;  // where the columns of the record stand
+  std::vector<Metadata> metadata_;
+  const Batch* record_ = nullptr;  // at hand
   std::unique_ptr<RecordDecoder> envelope_;
   DecodeOutput records_;
 };
@@ -165,23 +258,40 @@ class ChangeEncoder final : public RecordEncoder {
 
 }  // namespace
 
-columnar::SchemaPtr envelope_schema(ChangeFormat format, const columnar::Schema& read) {
+std::vector<columnar::Field> change_metadata(ChangeFormat format) {
   std::vector<columnar::Field> fields;
-  for (const columnar::Field& field : read.fields()) {
-    fields.push_back({field.name, columnar::with_nullable(field.type, true)});
+  for (const MetadataPlace& place : metadata_places()) {
+    if (place.format == format) fields.push_back({std::string(place.key), place.type});
+  }
+  return fields;
+}
+
+columnar::SchemaPtr envelope_schema(ChangeFormat format, const columnar::Schema& read,
+                                    const MetadataKeys& metadata) {
+  std::vector<columnar::Field> fields;
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (!metadata.contains(i)) fields.push_back({read[i].name, columnar::with_nullable(read[i].type, true)});
   }
   columnar::TypePtr row = columnar::row_type(std::move(fields));
   if (format == ChangeFormat::kCanal) row = columnar::array_type(std::move(row));
   const columnar::TypePtr text = columnar::make_type(columnar::TypeKind::kString);
   const bool debezium = format == ChangeFormat::kDebezium;
-  return std::make_shared<columnar::Schema>(std::vector<columnar::Field>{{debezium ? "before" : "data", row},
-                                                                         {debezium ? "after" : "old", row},
-                                                                         {debezium ? "op" : "type", text}});
+  std::vector<columnar::Field> members = {{debezium ? "before" : "data", row},
+                                          {debezium ? "after" : "old", row},
+                                          {debezium ? "op" : "type", text}};
+  for (const auto& [position, key] : metadata) {
+    const MetadataPlace& place = metadata_place(format, key);
+    const auto same = [&](const columnar::Field& field) { return field.name == place.member; };
+    if (std::ranges::none_of(members, same))
+      members.push_back({std::string(place.member), member_type(place)});
+  }
+  return std::make_shared<columnar::Schema>(std::move(members));
 }
 
 std::unique_ptr<RecordDecoder> make_change_decoder(ChangeFormat format, columnar::SchemaPtr read,
+                                                   const MetadataKeys& metadata,
                                                    std::unique_ptr<RecordDecoder> envelope) {
-  return std::make_unique<ChangeDecoder>(format, std::move(read), std::move(envelope));
+  return std::make_unique<ChangeDecoder>(format, read, metadata, std::move(envelope));
 }
 
 std::unique_ptr<RecordEncoder> make_change_encoder(ChangeFormat format, std::unique_ptr<RecordEncoder> rows) {

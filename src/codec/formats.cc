@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "codec/change_json.h"
 #include "codec/csv.h"
+#include "codec/format_metadata.h"
 #include "codec/json_decoder.h"
 #include "codec/json_encoder.h"
 #include "codec/raw.h"
@@ -203,9 +204,21 @@ Status check_raw(const columnar::Schema& schema, const FormatOptions& all) {
 }
 }  // namespace
 
+std::vector<columnar::Field> format_metadata(std::string_view format) {
+  const auto changes = change_format(format);
+  return changes ? change_metadata(*changes) : std::vector<columnar::Field>();
+}
+
 Result<std::unique_ptr<RecordDecoder>> make_decoder(std::string_view format, columnar::SchemaPtr read,
                                                     const columnar::SchemaPtr& table,
                                                     const FormatOptions& options) {
+  return make_decoder(format, std::move(read), table, options, {});
+}
+
+Result<std::unique_ptr<RecordDecoder>> make_decoder(std::string_view format, columnar::SchemaPtr read,
+                                                    const columnar::SchemaPtr& table,
+                                                    const FormatOptions& options,
+                                                    const std::map<size_t, std::string>& metadata) {
   if (format == "json") return json_decoder(std::move(read), options);
   if (format == "csv") {
     STRAND_TRY(CsvOptions csv, csv_options(options));
@@ -216,8 +229,8 @@ Result<std::unique_ptr<RecordDecoder>> make_decoder(std::string_view format, col
     return std::unique_ptr<RecordDecoder>(std::make_unique<RawDecoder>(std::move(read)));
   }
   if (const auto changes = change_format(format)) {
-    STRAND_TRY(auto envelope, json_decoder(envelope_schema(*changes, *read), options, format));
-    return make_change_decoder(*changes, std::move(read), std::move(envelope));
+    STRAND_TRY(auto envelope, json_decoder(envelope_schema(*changes, *read, metadata), options, format));
+    return make_change_decoder(*changes, std::move(read), metadata, std::move(envelope));
   }
   return unknown_format(format);
 }

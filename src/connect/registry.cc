@@ -49,7 +49,8 @@ Result<const Connector*> Registry::find(const std::map<std::string, std::string>
         return name.ends_with('*') ? key.starts_with(name.substr(0, name.size() - 1)) : key == name;
       });
     };
-    if (key == "connector" || has(known) || has(other)) continue;
+    // Event time is made beside the reader.
+    if (key == "connector" || key.starts_with("scan.watermark.") || has(known) || has(other)) continue;
     Status error(ErrorCode::kUnknownOption, "connector '" + named->second + "' has no option '" + key + "'");
     const auto near = nearest(key, known);
     return std::move(error).hint(near ? "did you mean '" + *near + "'?" : "remove it");

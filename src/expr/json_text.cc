@@ -1,4 +1,6 @@
 // JSON_OBJECT, JSON_ARRAY, JSON_STRING, JSON_QUOTE, JSON_UNQUOTE: values to JSON text.
+#include <algorithm>
+
 #include "columnar/print.h"
 #include "expr/built.h"
 #include "expr/json_value.h"
@@ -141,6 +143,49 @@ Result<bool> object_text(ColumnBuilder& out, Values v, int64_t row) {
   return true;
 }
 
+/// The elements of an array; none of NULL.
+Result<bool> array_of_text(ColumnBuilder& out, Values v, int64_t row) {
+  std::string text = "[";
+  if (!v[0].is_null(row)) {
+    const Elements elements(v[0], row);
+    for (int64_t i = elements.begin; i < elements.end; ++i) {
+      if (text.size() > 1) text.push_back(',');
+      print_cell(elements.child, i, text);
+    }
+  }
+  out.append_string(text + "]");
+  return true;
+}
+
+/// The pairs of an array, the last of each key in the place of its first.
+Result<bool> object_of_text(ColumnBuilder& out, Values v, int64_t row) {
+  const bool absent = v[1].column->string(0) == "ABSENT";
+  std::vector<std::pair<string_view, int64_t>> members;
+  if (!v[0].is_null(row)) {
+    const Elements pairs(v[0], row);
+    for (int64_t i = pairs.begin; i < pairs.end; ++i) {
+      const string_view key = pairs.child.child(0)->string(i);
+      const auto same = std::ranges::find(members, key, &std::pair<string_view, int64_t>::first);
+      if (same != members.end()) {
+        same->second = i;
+      } else {
+        members.emplace_back(key, i);
+      }
+    }
+  }
+  std::string text = "{";
+  for (const auto& [key, i] : members) {
+    const Column& values = *Elements(v[0], row).child.child(1);
+    if (absent && values.is_null(i)) continue;
+    if (text.size() > 1) text.push_back(',');
+    print_json_text(key, text);
+    text.push_back(':');
+    print_cell(values, i, text);
+  }
+  out.append_string(text + "}");
+  return true;
+}
+
 template <Result<bool> (*f)(ColumnBuilder&, Values, int64_t)>
 Result<NodePtr> build_loose(const Expr& e, Nodes args, const Environment&) {
   return make_built_call(e.type, std::move(args), {.strict = false}, f);
@@ -228,6 +273,16 @@ Result<ExprPtr> resolve_construct(const Function& f, Args args) {
   return call(std::string(f.name), std::move(args), text);
 }
 
+/// What JSON_ARRAYAGG and JSON_OBJECTAGG make of the values that were collected.
+Result<ExprPtr> resolve_collected(const Function& f, Args args) {
+  const TypePtr& element = args[0]->type->children[0].type;
+  if (!has_json_form(*element)) return no_json_form(f.name, *element);
+  if (f.name == "JSON_OBJECT_OF" && element->children[0].type->kind != TypeKind::kString)
+    return does_not_take("a key of JSON_OBJECTAGG", args);
+  return call(std::string(f.name), std::move(args),
+              columnar::text_type(TypeKind::kString, 2000, false, false));
+}
+
 Result<ExprPtr> resolve_string(const Function& f, Args args) {
   if (!has_json_form(*args[0]->type)) return no_json_form(f.name, *args[0]->type);
   const TypePtr type = columnar::make_type(TypeKind::kString, any_nullable(args));
@@ -242,6 +297,14 @@ constexpr Function kFunctions[] = {
      .build = build_loose<object_text>,
      .resolve = resolve_construct},
     {.name = "JSON_ARRAY", .params = "t[a*", .build = build_loose<array_text>, .resolve = resolve_construct},
+    {.name = "JSON_ARRAY_OF",
+     .params = "a",
+     .build = build_loose<array_of_text>,
+     .resolve = resolve_collected},
+    {.name = "JSON_OBJECT_OF",
+     .params = "at",
+     .build = build_loose<object_of_text>,
+     .resolve = resolve_collected},
     {.name = "JSON_STRING", .params = "a", .build = build_string, .resolve = resolve_string},
     {.name = "JSON", .params = "t", .type = kText, .build = build_json},
     {.name = "JSON_QUOTE", .params = "t", .type = kText, .build = build_quote},

@@ -32,10 +32,6 @@ Status check_window(const WindowShape& shape) {
   if (shape.step.millis <= 0) {
     return bad(hop ? "a slide above 0" : "a step above 0", shape.step).hint("such as INTERVAL '1' MINUTE");
   }
-  if (hop && shape.step > shape.size) {
-    return bad("a slide of at most the size of " + format_duration(shape.size), shape.step)
-        .hint("the slide comes before the size; rows between two windows would belong to none");
-  }
   if (!hop && shape.size.millis % shape.step.millis != 0) {
     return bad("a size that is a multiple of the step of " + format_duration(shape.step), shape.size)
         .hint("the step comes before the size");

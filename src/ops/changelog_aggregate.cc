@@ -2,11 +2,9 @@
 
 #include <memory>
 
+#include "ops/changing_group.h"
 #include "ops/keys.h"
-#include "ops/row_bytes.h"
 #include "ops/rows.h"
-#include "state/change_accumulators.h"
-#include "state/key_slots.h"
 
 namespace strand::ops {
 
@@ -20,29 +18,12 @@ using obs::Entry;
 
 constexpr int32_t kChangelogAggregateVersion = 1;
 
-struct ChangingGroup {
-  int64_t rows = 0;
-  state::ChangeAccumulators::State aggregates{};
-  std::string emitted{};  // the aggregates as last emitted; empty if they were not
-  bool touched = false;
-};
-using ChangingGroups = state::KeySlots<ChangingGroup>;
-
-columnar::SchemaPtr aggregate_schema(const GroupOptions& options) {
-  std::vector<columnar::Field> fields;
-  for (size_t i = options.keys.size(); i < options.output->size(); ++i)
-    fields.push_back((*options.output)[i]);
-  return std::make_shared<const columnar::Schema>(std::move(fields));
-}
-
 class ChangelogAggregate : public Operator {
  public:
   explicit ChangelogAggregate(GroupOptions options)
       : options_(std::move(options)),
-        aggregates_(accumulator_specs(options_.aggregates), /*takes_back=*/true),
-        reader_(options_.input, options_.keys),
-        results_(options_.aggregates.size()),
-        result_(aggregate_schema(options_)) {}
+        results_(options_.aggregates, *options_.output, options_.keys.size(), options_.changes),
+        reader_(options_.input, options_.keys) {}
 
   Status open(OperatorContext& context) override {
     context_ = &context;
@@ -76,9 +57,7 @@ class ChangelogAggregate : public Operator {
     ByteWriter bytes;
     groups_.for_each([&](ChangingGroups::Id id) {
       groups_.encode_key(id, bytes);
-      bytes.put(groups_[id].rows);
-      aggregates_.encode(groups_[id].aggregates, bytes);
-      bytes.put_string(groups_[id].emitted);
+      results_.encode(groups_[id], bytes);
     });
     out.add("groups", kChangelogAggregateVersion, bytes.take());
     return Status();
@@ -91,9 +70,7 @@ class ChangelogAggregate : public Operator {
       while (in.remaining() > 0) {
         STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
         ChangingGroup group;
-        STRAND_TRY(group.rows, in.get<int64_t>());
-        STRAND_OK(aggregates_.decode(in, group.aggregates));
-        STRAND_TRY(group.emitted, in.get_string());
+        STRAND_OK(results_.decode(in, group));
         if (context_->key_groups.contains(columnar::key_group(stored.hash, context_->max_parallelism)))
           put(groups_.find_or_add(stored.hash, stored.key), std::move(group));
       }
@@ -106,13 +83,9 @@ class ChangelogAggregate : public Operator {
   int64_t state_bytes() const override { return groups_.memory_bytes() + group_bytes_; }
 
  private:
-  static int64_t bytes_of(const ChangingGroup& group) {
-    return state::ChangeAccumulators::memory_bytes(group.aggregates) +
-           static_cast<int64_t>(group.emitted.capacity());
-  }
   void put(ChangingGroups::Id id, ChangingGroup group) {
     groups_[id] = std::move(group);
-    group_bytes_ += bytes_of(groups_[id]);
+    group_bytes_ += groups_[id].bytes();
   }
 
   void change(const Batch& batch, uint32_t row, uint64_t hash, std::string_view key) {
@@ -123,23 +96,16 @@ class ChangelogAggregate : public Operator {
     if (!group.touched) {
       group.touched = true;
       touched_.push_back(id);
-      group_bytes_ -= bytes_of(group);
+      group_bytes_ -= group.bytes();
     }
-    group.rows += back ? -1 : 1;
-    if (group.rows == 0) {
-      group.aggregates = {};
-    } else if (back) {
-      aggregates_.take_back(batch, row, group.aggregates);
-    } else {
-      aggregates_.add(batch, row, group.aggregates);
-    }
+    results_.change(batch, row, back, group);
   }
 
   /// One change for each key that the batch has touched, if its total has changed.
   Status emit_changes(Emitter& out) {
     RowEmitter rows(options_.output, out, Port::kMain);
-    const Batch results = results_of_touched();
-    int64_t result = 0;
+    std::vector<std::string> results = results_of_touched();
+    size_t result = 0;
     for (const ChangingGroups::Id id : touched_) {
       ChangingGroup& group = groups_[id];
       group.touched = false;
@@ -148,10 +114,8 @@ class ChangelogAggregate : public Operator {
         groups_.erase(id);
         continue;
       }
-      // Of a group without aggregates a mark says that it was emitted.
-      STRAND_OK(emit_change(id, group,
-                            options_.aggregates.empty() ? "\1" : results_.encode(results, result++), rows));
-      group_bytes_ += bytes_of(group);
+      STRAND_OK(emit_change(id, group, std::move(results[result++]), rows));
+      group_bytes_ += group.bytes();
     }
     touched_.clear();
     STRAND_OK(rows.flush());
@@ -168,24 +132,23 @@ class ChangelogAggregate : public Operator {
     return emit(id, group.emitted, fresh ? RowKind::kInsert : RowKind::kUpdateAfter, rows);
   }
 
-  /// A row for each touched group that has rows.
-  Batch results_of_touched() {
+  /// Of each touched group that has rows.
+  std::vector<std::string> results_of_touched() {
+    std::vector<const ChangingGroup*> groups;
     for (const ChangingGroups::Id id : touched_) {
-      if (groups_[id].rows == 0 || options_.aggregates.empty()) continue;
-      aggregates_.append_results(groups_[id].aggregates, result_, 0);
-      result_.end_row();
+      if (groups_[id].rows != 0) groups.push_back(&groups_[id]);
     }
-    return result_.finish();
+    return results_.of(groups);
   }
 
   Status emit(ChangingGroups::Id id, const std::string& result, RowKind kind, RowEmitter& rows) {
     if (!options_.keys.empty()) reader_.append(groups_.key(id), rows.row());
-    if (!options_.aggregates.empty()) results_.decode(result, rows.row(), options_.keys.size());
+    results_.append(result, rows.row());
     return rows.end_row(kind);
   }
 
   GroupOptions options_;
-  state::ChangeAccumulators aggregates_;
+  GroupResults results_;
   OperatorContext* context_ = nullptr;
   ChangingGroups groups_;
   int64_t group_bytes_ = 0;
@@ -194,8 +157,6 @@ class ChangelogAggregate : public Operator {
   // Scratch memory of one batch.
   Keys reader_;
   RowList row_list_;
-  RowBytes results_;
-  columnar::BatchBuilder result_;
   std::vector<ChangingGroups::Id> touched_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace strand::ops {
 
-/// make_group_aggregate with `changes`.
+/// make_group_aggregate with `changes`, or with aggregates that keep values; without a retention.
 Result<OperatorPtr> make_changelog_aggregate(GroupOptions options);
 
 }  // namespace strand::ops

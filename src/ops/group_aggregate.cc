@@ -204,7 +204,8 @@ class GroupAggregate : public Operator {
 }  // namespace
 
 Result<OperatorPtr> make_group_aggregate(GroupOptions options) {
-  if (options.changes) return make_changelog_aggregate(std::move(options));
+  if (options.changes || !std::ranges::all_of(options.aggregates, &Aggregate::plain))
+    return make_changelog_aggregate(std::move(options));
   return OperatorPtr(std::make_unique<GroupAggregate>(std::move(options)));
 }
 

@@ -54,6 +54,16 @@ struct PartialRules {
   bool before_watermark = true;  // rule 3: partials go before the watermark
 };
 
+/// When a window is emitted beside its end (Flink's table.exec.emit.*): as a changelog, +I first, then
+/// (-U and) +U where a total has changed. A window stays for `lateness` behind its end, and rows that come
+/// until then count.
+struct WindowFire {
+  std::optional<Duration> early;  // this often by the wall clock while it is open; 0: at each batch
+  std::optional<Duration> late;   // the same behind its end; without it at each batch
+  Duration lateness;
+  bool update_before = false;
+};
+
 struct WindowOptions {
   SchemaPtr input;
   std::vector<size_t> keys;
@@ -67,6 +77,9 @@ struct WindowOptions {
   SchemaPtr late_output;  // input columns, window_start, window_end, judge, fully_late
   std::string zone = "UTC";
   std::optional<Duration> early_delay;
+  /// Rows of the input are updated and deleted later.
+  bool changes = false;
+  std::optional<WindowFire> fire = {};
   /// The input is partials from make_pre_aggregate (schema of pre_aggregate_schema), already judged.
   bool partial_input = false;
   PartialRules partial_rules = {};
@@ -81,6 +94,10 @@ struct WindowOptions {
 /// restore (replay.md F4); each window then has a table of its own. A partial of a closed window is booked as
 /// late and not emitted: partials are made only where nobody reads the late rows, or where the judge in front
 /// is never behind this one (T8).
+///
+/// With `changes`, `fire`, aggregates that keep values, or a HOP whose windows are apart, each window has
+/// groups of its own (ops/whole_windows.h), and no early_delay. A group whose rows were all taken back is not
+/// emitted, or deleted if it was. A row between two windows is filtered.
 ///
 /// SESSION: state/session_table.h. A row that touches an open session is never late; else it is judged by the
 /// session that it would begin. No partials, no early firing.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "columnar/sort_key.h"
 #include "ops/operators.h"
 
 namespace strand::ops {
@@ -19,7 +20,14 @@ struct OverOptions {
   /// column.
   std::optional<int64_t> preceding;
   std::vector<Aggregate> aggregates;
-  SchemaPtr output;  // columns of the input, aggregates
+  /// Without a bound: places among all rows of the key, peers of equal time together, but for ROW_NUMBER.
+  std::vector<expr::RankKind> ranks = {};
+  SchemaPtr output;  // columns of the input, aggregates, ranks
+  /// Of make_ordered_over: what rows are ordered by instead of a time; whether rows of the input are updated
+  /// and deleted later; whether -U is wanted.
+  std::vector<columnar::SortColumn> order = {};
+  bool changes = false;
+  bool update_before = false;
 };
 
 /// Every row once, with the aggregates of its frame, when event time reaches it: in the order of time, and of

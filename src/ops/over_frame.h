@@ -37,12 +37,21 @@ class OverRows {
   size_t first_ = 0;
 };
 
+/// Where a key's newest row stands among its rows.
+struct OverPlace {
+  int64_t rows = 0;   // with it
+  int64_t first = 0;  // the first of its peers
+  int64_t times = 0;  // different ones
+  int64_t time = 0;   // its own
+};
+
 /// The frame that ends at a key's newest row.
 struct OverKey {
   state::ChangeAccumulators::State aggregates{};
   OverRows frame{};
-  int64_t answered = 0;              // the time for which it last answered, as Flink counts it
-  std::optional<int64_t> forget_at;  // RANGE with a bound
+  int64_t answered = 0;                // the time for which it last answered, as Flink counts it
+  std::optional<int64_t> forget_at;    // RANGE with a bound
+  std::unique_ptr<OverPlace> place{};  // where ranks are wanted
 };
 
 /// Adds rows to frames, and takes out those that leave. Belongs to one operator.
@@ -53,9 +62,7 @@ class OverFrames {
   /// The row becomes the newest of the key's frame.
   void add(const columnar::Batch& batch, uint32_t row, int64_t time, OverKey& key);
   /// Appends the aggregates to the columns of `out` from `first` on.
-  void append_results(const OverKey& key, columnar::BatchBuilder& out, size_t first) const {
-    aggregates_.append_results(key.aggregates, out, first);
-  }
+  void append_results(const OverKey& key, columnar::BatchBuilder& out, size_t first) const;
 
   void encode(const OverKey& key, ByteWriter& out) const;
   Status decode(ByteReader& in, OverKey& key);
@@ -67,7 +74,11 @@ class OverFrames {
  private:
   void leave(int64_t time, OverKey& key);
 
+  void rank(int64_t time, OverKey& key) const;
+
   bool range_;
+  bool by_time_;
+  std::vector<expr::RankKind> ranks_;
   std::optional<int64_t> preceding_;
   state::ChangeAccumulators aggregates_;
   int64_t kept_bytes_ = 0;

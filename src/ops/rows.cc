@@ -54,18 +54,14 @@ Status RowEmitter::flush() {
   return out_.emit(port_, builder_.finish());
 }
 
+// The kinds of aggregates and of accumulators are the same, in one order.
+static_assert(static_cast<int>(expr::Aggregate::Kind::kLag) == static_cast<int>(state::AccumulatorOp::kLag));
+
 std::vector<state::AccumulatorSpec> accumulator_specs(const std::vector<expr::Aggregate>& aggregates) {
-  using Kind = expr::Aggregate::Kind;
-  using Op = state::AccumulatorOp;
   std::vector<state::AccumulatorSpec> specs;
   for (const expr::Aggregate& a : aggregates) {
-    const Op op = a.kind == Kind::kCountStar ? Op::kCountStar
-                  : a.kind == Kind::kCount   ? Op::kCount
-                  : a.kind == Kind::kSum     ? Op::kSum
-                  : a.kind == Kind::kMin     ? Op::kMin
-                  : a.kind == Kind::kMax     ? Op::kMax
-                                             : Op::kAvg;
-    specs.push_back({op, a.column, a.input, a.type});
+    specs.push_back({static_cast<state::AccumulatorOp>(a.kind), a.column, a.input, a.type, a.distinct,
+                     a.nulls, a.filter, a.fractions, a.weight, a.offset});
   }
   return specs;
 }

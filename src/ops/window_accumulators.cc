@@ -29,14 +29,19 @@ WindowAccumulators WindowAccumulators::of_rows(const WindowOptions& options) {
   return made;
 }
 
+void append_window_columns(const WindowBounds& window, std::string_view key, const Keys& keys,
+                           size_t key_columns, columnar::BatchBuilder& out) {
+  keys.append(key, out);
+  append_timestamp(window.start, out.column(key_columns));
+  append_timestamp(window.end, out.column(key_columns + 1));
+  append_timestamp(window.last.millis, out.column(key_columns + 2));
+}
+
 void append_window_row(const WindowBounds& window, const char* row, const char* accumulators,
                        const Keys& keys, size_t key_columns, const Accumulators& aggregates,
                        columnar::BatchBuilder& out) {
-  keys.append(state::KeyTable::key_of(row), out);
-  size_t column = key_columns;
-  append_timestamp(window.start, out.column(column++));
-  append_timestamp(window.end, out.column(column++));
-  append_timestamp(window.last.millis, out.column(column++));
+  append_window_columns(window, state::KeyTable::key_of(row), keys, key_columns, out);
+  size_t column = key_columns + 3;
   for (size_t i = 0; i < aggregates.size(); ++i) {
     aggregates.append_result(i, accumulators, out.column(column++));
   }

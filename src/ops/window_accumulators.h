@@ -23,6 +23,9 @@ struct WindowAccumulators {
   size_t held = 0;  // which of `all` counts what arrived
 };
 
+/// Appends the first columns of a row: the key, window_start, window_end, window_time.
+void append_window_columns(const WindowBounds& window, std::string_view key, const Keys& keys,
+                           size_t key_columns, columnar::BatchBuilder& out);
 /// Appends a row: the key of a row of state, window_start, window_end, window_time, the aggregates.
 void append_window_row(const WindowBounds& window, const char* row, const char* accumulators,
                        const Keys& keys, size_t key_columns, const state::Accumulators& aggregates,

@@ -9,6 +9,7 @@
 #include "ops/operators.h"
 #include "ops/rows.h"
 #include "ops/session_aggregate.h"
+#include "ops/whole_windows.h"
 #include "ops/window_accumulators.h"
 #include "ops/window_slices.h"
 
@@ -415,6 +416,12 @@ Result<OperatorPtr> make_window_aggregate(WindowOptions options) {
   if (options.early_delay && options.early_delay->millis <= 0) {
     return Status(ErrorCode::kBadOption, "expected strand.early-fire.delay above 0, found " +
                                              std::to_string(options.early_delay->millis) + " ms");
+  }
+  if (needs_whole_windows(options)) {
+    STRAND_CHECK(!options.early_delay && !options.partial_input);
+    return options.kind == expr::WindowKind::kSession
+               ? make_whole_sessions(std::move(options), std::move(assigner))
+               : make_whole_windows(std::move(options), std::move(assigner));
   }
   if (options.kind == expr::WindowKind::kSession)
     return make_session_aggregate(std::move(options), std::move(assigner));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/floor_div.h"
+
 namespace strand::ops {
 
 using expr::WindowKind;
@@ -15,6 +17,14 @@ Result<WindowAssigner> WindowAssigner::make(const WindowOptions& options) {
     STRAND_TRY(zone, expr::Zone::load(options.zone));
   }
   return WindowAssigner(std::move(zone), shape);
+}
+
+int64_t WindowAssigner::instant_of(int64_t local) const {
+  constexpr int64_t kHour = 3'600'000;
+  const int64_t first = zone_.utc_of(local);
+  const int64_t hour_later = zone_.utc_of(local + kHour);
+  if (hour_later == first) return first - floor_mod(first, kHour);
+  return hour_later - first > kHour ? first + kHour : first;
 }
 
 WindowBounds WindowAssigner::first_window(const WindowBounds& slice, int64_t after) const {

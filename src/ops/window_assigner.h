@@ -30,7 +30,7 @@ class WindowAssigner {
 
   int64_t local_of(int64_t millis) const { return zone_.local_of(millis); }
   WindowBounds bounds(int64_t start, int64_t end) const {
-    return {start, end, EventTime{(zone_.is_utc() ? end : zone_.utc_of(end)) - 1}};
+    return {start, end, EventTime{zone_.is_utc() ? end - 1 : instant_of(end - 1)}};
   }
   WindowBounds slice_of(int64_t millis) const {
     return slice_ending(shape_.floor_to(zone_.local_of(millis), slice_) + slice_);
@@ -53,6 +53,9 @@ class WindowAssigner {
  private:
   WindowAssigner(expr::Zone zone, expr::WindowShape shape)
       : zone_(std::move(zone)), shape_(shape), slice_(shape.slice().millis) {}
+  /// When a local millisecond has passed: one that comes twice the second time, one that is skipped when the
+  /// clocks change. Source: Flink TimeWindowUtil.toEpochMillsForTimer.
+  int64_t instant_of(int64_t local) const;
   /// Where the cumulating windows of the slice or window with this end begin.
   int64_t period_of(int64_t end) const { return shape_.floor_to(end - 1, shape_.size.millis); }
 

@@ -369,6 +369,8 @@ RC_GTEST_PROP(WindowKinds, GiveWhatTheModelGivesWhereverTheyAreRestored, ()) {
   WindowOptions options = any_windows(random);
   Model model(options);
   if (options.kind != WindowKind::kSession && random.below(3) == 0) options = with_early(options);
+  // Where rows may be taken back, each window has groups of its own.
+  if (!options.early_delay) options.changes = random.below(2) == 0;
   auto op = job(options);
   int64_t now = -100;
   for (int step = 0; step < 60; ++step) {

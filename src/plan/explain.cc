@@ -57,9 +57,10 @@ std::string signed_text(Duration d) {
 Duration positive(Duration d) { return std::max(d, Duration{0}); }
 
 std::string aggregate_text(const Aggregate& aggregate, const columnar::Schema& input) {
-  static constexpr const char* kNames[] = {"COUNT(*)", "COUNT", "SUM", "MIN", "MAX", "AVG"};
-  std::string text = kNames[static_cast<size_t>(aggregate.kind)];
-  if (aggregate.kind != Aggregate::Kind::kCountStar) text += "(" + input[aggregate.column].name + ")";
+  std::string text = expr::aggregate_name(aggregate.kind);
+  if (aggregate.kind != Aggregate::Kind::kCountStar)
+    text += std::string(aggregate.distinct ? "(DISTINCT " : "(") + input[aggregate.column].name + ")";
+  if (aggregate.filter) text += " FILTER (WHERE " + input[*aggregate.filter].name + ")";
   return text + " AS " + aggregate.name;
 }
 
@@ -168,7 +169,9 @@ class NodeText {
            std::string(dedup.update_before ? "+I, -U, +U" : "+I, +U") + (dedup.upserts ? ", -D" : ""));
   }
   std::string frame_text(const OverAggregate& over) const {
-    const std::string order = over.time_column ? input()[*over.time_column].name : "arrival";
+    const std::string order = !over.order.empty() ? order_text(over.order)
+                              : over.time_column  ? input()[*over.time_column].name
+                                                  : "arrival";
     if (!over.preceding) return std::string(over.range ? "range" : "rows") + " from the first, by " + order;
     return (over.range ? "range of " + format_duration(Duration{*over.preceding})
                        : std::to_string(*over.preceding) + " rows") +
@@ -177,7 +180,16 @@ class NodeText {
   void describe(const OverAggregate& over) {
     line("frame", frame_text(over));
     line("keys", over.keys.empty() ? "none" : names(input(), over.keys));
-    line("aggregates", join(over.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
+    if (!over.aggregates.empty())
+      line("aggregates",
+           join(over.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
+    if (!over.ranks.empty())
+      line("ranks", join(over.ranks, [](expr::RankKind kind) { return std::string(expr::rank_name(kind)); }));
+    if (!over.order.empty()) {
+      line("state", "every row of the input; never forgotten by event time");
+      line("changes", over.update_before ? "+I, -U, +U, -D" : "+I, +U, -D");
+      return;
+    }
     line("state", std::string(over.time_column ? "rows until the watermark reaches them, " : "") +
                       "totals of each key" + (over.preceding ? ", the rows of its frame" : "") +
                       (over.range && over.preceding ? "; a key is forgotten when its frame is empty"
@@ -310,10 +322,21 @@ class NodeText {
     }
     const bool tumbles = window.kind == expr::WindowKind::kTumble;
     return "about " + std::to_string(key_bytes) + " B a key and open " +
-           (tumbles || window.early_delay
+           (tumbles || window.early_delay || has_whole_windows(window)
                 ? "window; dropped when event time reaches the window's last millisecond"
                 : "slice; dropped with the last window that reads it") +
            "; floor of each key group";
+  }
+  static std::string fire_text(const WindowFire& fire) {
+    const auto often = [](const Duration& delay) {
+      return delay.millis == 0 ? std::string("with each row") : "every " + format_duration(delay);
+    };
+    std::string text = fire.early ? "before the end " + often(*fire.early) + ", " : "";
+    text += "at the end";
+    if (fire.late || fire.lateness.millis > 0)
+      text += ", behind it " + often(fire.late.value_or(Duration{0}));
+    if (fire.lateness.millis > 0) text += " for " + format_duration(fire.lateness);
+    return text + (fire.update_before ? "; +I, -U, +U" : "; +I, +U");
   }
   void describe(const WindowAggregate& window) {
     line("window", window_text(window.shape(), window.time_column, window.zone));
@@ -322,6 +345,7 @@ class NodeText {
          join(window.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
     const auto more = std::max<int64_t>(0, static_cast<int64_t>(window.aggregates.size()) - 1);
     line("state", window_state(window, kSliceKeyBytes + more * kAggregateBytes));
+    if (window.fire) line("fire", fire_text(*window.fire));
     if (window.early_delay) line("early", "changed totals every " + format_duration(*window.early_delay));
     if (window.pre_aggregate) {
       line("partials",

@@ -10,24 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-const char* aggregate_name(Aggregate::Kind kind) {
-  switch (kind) {
-    case Aggregate::Kind::kCountStar:
-      return "COUNT(*)";
-    case Aggregate::Kind::kCount:
-      return "COUNT";
-    case Aggregate::Kind::kSum:
-      return "SUM";
-    case Aggregate::Kind::kMin:
-      return "MIN";
-    case Aggregate::Kind::kMax:
-      return "MAX";
-    case Aggregate::Kind::kAvg:
-      return "AVG";
-  }
-  return "";
-}
-
 std::string field_text(const columnar::Field& field) {
   return field.name + " " + columnar::to_string(*field.type);
 }
@@ -41,9 +23,11 @@ json columns_text(const columnar::Schema& schema, const std::vector<size_t>& col
 json aggregates_text(const columnar::Schema& schema, const std::vector<Aggregate>& aggregates) {
   json list = json::array();
   for (const Aggregate& aggregate : aggregates) {
-    std::string text = aggregate_name(aggregate.kind);
+    std::string text = expr::aggregate_name(aggregate.kind);
     if (aggregate.kind != Aggregate::Kind::kCountStar)
       text += "(" + field_text(schema[aggregate.column]) + ")";
+    if (aggregate.distinct) text += " DISTINCT";
+    if (aggregate.nulls) text += " RESPECT NULLS";
     list.push_back(text);
   }
   return list;
@@ -95,12 +79,15 @@ json state_of(const Node& node) {
   if (const auto* scan = std::get_if<Scan>(&node.detail)) return {{"table", scan->table.name}};
   if (const auto* dedup = std::get_if<Deduplicate>(&node.detail)) return deduplicate_text(input(), *dedup);
   if (const auto* over = std::get_if<OverAggregate>(&node.detail)) {
-    return {{"keys", columns_text(input(), over->keys)},
-            {"aggregates", aggregates_text(input(), over->aggregates)},
-            {"columns", all_columns_text(input())},
-            {"time", over->time_column ? field_text(input()[*over->time_column]) : "arrival"},
-            {"frame", over->range ? "range" : "rows"},
-            {"preceding", over->preceding.value_or(-1)}};
+    json state = {{"keys", columns_text(input(), over->keys)},
+                  {"aggregates", aggregates_text(input(), over->aggregates)},
+                  {"columns", all_columns_text(input())},
+                  {"time", over->time_column ? field_text(input()[*over->time_column]) : "arrival"},
+                  {"frame", over->range ? "range" : "rows"},
+                  {"preceding", over->preceding.value_or(-1)}};
+    if (!over->order.empty()) state["order"] = order_state(input(), over->order);
+    if (!over->ranks.empty()) state["ranks"] = "counted";
+    return state;
   }
   if (const auto* match = std::get_if<Match>(&node.detail)) {
     return {{"keys", columns_text(input(), match->keys)},
@@ -149,6 +136,8 @@ json state_of(const Node& node) {
                   {"size_ms", window->size.millis},
                   {"offset_ms", window->offset.millis},
                   {"zone", window->zone}};
+    if (window->changes) state["input"] = "changes";
+    if (window->fire) state["fire"] = "beside the end";
     if (window->kind == expr::WindowKind::kTumble) return state;
     state["window"] = expr::window_name(window->kind);
     state["step_ms"] = window->step.millis;

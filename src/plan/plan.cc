@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace strand::plan {
@@ -54,7 +55,15 @@ const char* kind_name(const Detail& detail) {
   return std::visit(Namer{}, detail);
 }
 
+bool has_whole_windows(const WindowAggregate& window) {
+  const bool apart = window.kind == expr::WindowKind::kHop && window.step > window.size;
+  return window.changes || window.fire || apart || !std::ranges::all_of(window.aggregates, &Aggregate::plain);
+}
+
 bool makes_changes(const Detail& detail) {
+  const auto* window = std::get_if<WindowAggregate>(&detail);
+  if (window != nullptr && window->fire) return true;
+  if (const auto* over = std::get_if<OverAggregate>(&detail)) return !over->order.empty();
   const auto* dedup = std::get_if<Deduplicate>(&detail);
   const auto* scan = std::get_if<Scan>(&detail);
   const auto* top = std::get_if<TopN>(&detail);

@@ -135,8 +135,8 @@ struct Deduplicate {
   std::optional<Duration> ttl = {};
 };
 
-/// Every row with aggregates of the rows before it. Output: the input's columns, aggregates. kLate: the
-/// input's columns.
+/// Every row with aggregates of the rows before it. Output: the input's columns, aggregates, ranks. kLate:
+/// the input's columns.
 struct OverAggregate {
   std::vector<size_t> keys;
   /// Rows are ordered by this event time; else by their arrival.
@@ -144,6 +144,12 @@ struct OverAggregate {
   bool range = false;                // rows of equal time together
   std::optional<int64_t> preceding;  // rows, or milliseconds of a range; else all
   std::vector<Aggregate> aggregates;
+  std::vector<expr::RankKind> ranks = {};  // BIGINT columns behind the aggregates
+  /// Not empty: rows are ordered by these columns, not by time, without `preceding`: a changelog, because a
+  /// row changes those behind it. Rows of the input may be updated and deleted with `changes`.
+  std::vector<columnar::SortColumn> order = {};
+  bool changes = false;
+  bool update_before = false;
 };
 
 /// One row for each match of a pattern. Output: keys, measures. kLate: the input's columns.
@@ -205,6 +211,14 @@ struct Materialize {
   std::vector<size_t> keys;
 };
 
+/// When the totals of a window are told beside its end, and how long rows still count behind it.
+struct WindowFire {
+  std::optional<Duration> early;  // wall clock; 0: with each row
+  std::optional<Duration> late;
+  Duration lateness;
+  bool update_before = false;
+};
+
 /// Window aggregation (expr/window.h). Output: keys, window_start, window_end (TIMESTAMP(3) in the zone),
 /// window_time (TIMESTAMP_LTZ(3), last millisecond), then aggregates. kLate: input columns, window_start,
 /// window_end, judge (TIMESTAMP_LTZ(3)), fully_late (BOOLEAN). kEarly: the columns of kMain.
@@ -223,6 +237,9 @@ struct WindowAggregate {
   /// Lateness is then judged there, row by row (rule 1), and partials go before watermarks (rule 3) and
   /// barriers (rule 2).
   std::optional<Duration> pre_aggregate;
+  bool changes = false;  // rows of the input are updated and deleted
+  /// Present: a changelog of the totals while the window is open, and behind its end (table.exec.emit.*).
+  std::optional<WindowFire> fire = {};
   expr::WindowShape shape() const { return {kind, size, step, offset}; }
 };
 
@@ -369,6 +386,8 @@ struct Plan {
 };
 
 const char* kind_name(const Detail& detail);
+/// Whether each window has state of its own instead of one for each slice (ops/whole_windows.h).
+bool has_whole_windows(const WindowAggregate& window);
 /// Whether rows of the node's kMain may be updated or deleted by later ones, by what the node itself does.
 bool makes_changes(const Detail& detail);
 /// Whether rows or results wait there until event time has come.

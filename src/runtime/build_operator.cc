@@ -6,6 +6,7 @@
 #include "ops/match.h"
 #include "ops/materialize.h"
 #include "ops/operators.h"
+#include "ops/ordered_over.h"
 #include "ops/over_aggregate.h"
 #include "ops/regular_join.h"
 #include "ops/rowtime_deduplicate.h"
@@ -43,6 +44,11 @@ Result<OperatorPtr> build_window(const GraphNode& node, const plan::WindowAggreg
   if (late != node.node->side_outputs.end()) options.late_output = late->second;
   options.zone = window.zone.empty() ? zone : window.zone;
   options.early_delay = window.early_delay;
+  options.changes = window.changes;
+  if (window.fire) {
+    options.fire = ops::WindowFire{window.fire->early, window.fire->late, window.fire->lateness,
+                                   window.fire->update_before};
+  }
   options.partial_input = node.partial_input;
   options.partial_rules = {defences.partial_rows_judged, defences.partials_before_watermark};
   if (node.partial)
@@ -74,7 +80,12 @@ Result<OperatorPtr> build_over(const plan::Node& node, const plan::OverAggregate
   options.range = over.range;
   options.preceding = over.preceding;
   options.aggregates = over.aggregates;
+  options.ranks = over.ranks;
   options.output = node.output;
+  options.order = over.order;
+  options.changes = over.changes;
+  options.update_before = over.update_before;
+  if (!over.order.empty()) return ops::make_ordered_over(std::move(options));
   return ops::make_over_aggregate(std::move(options));
 }
 

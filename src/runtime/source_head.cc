@@ -11,12 +11,19 @@ using columnar::Batch;
 
 namespace {
 
+/// Event time is told behind each row, not at ticks.
+bool tells_each_row(const plan::Scan& scan) {
+  return scan.table.option("scan.watermark.emit.strategy") == "on-event";
+}
+
 time::ShardWatermarkOptions watermark_options(const SourceOptions& options) {
   time::ShardWatermarkOptions out;
   out.generator.kind = time::GeneratorOptions::Kind::kNone;
   if (!options.stream_time || !options.scan.watermark) return out;
   const plan::WatermarkSpec& spec = *options.scan.watermark;
-  if (spec.trail) {
+  if (tells_each_row(options.scan)) {
+    out.generator.kind = time::GeneratorOptions::Kind::kPunctuated;
+  } else if (spec.trail) {
     out.generator = time::GeneratorOptions::trailing(*spec.trail);
   } else {
     out.generator.kind = time::GeneratorOptions::Kind::kHighestMark;
@@ -97,7 +104,7 @@ Result<std::unique_ptr<SourceHead>> SourceHead::make(SourceOptions options,
     head->project_.push_back(std::move(evaluator));
   }
   const auto& spec = head->options_.scan.watermark;
-  if (spec && !spec->trail && spec->expression) {
+  if (spec && (!spec->trail || tells_each_row(head->options_.scan)) && spec->expression) {
     STRAND_TRY(head->watermark_expression_, expr::compile(spec->expression, compile));
   }
   return head;
@@ -206,9 +213,20 @@ Status SourceHead::on_rows(const flow::Polled& polled, WallTime now, Chain& chai
   if (options_.scan.watermark) STRAND_OK(divert_untimed(batch, polled.shard, now, chain));
   ledger.add(obs::Entry::kOut, batch.rows());
   if (watermarks_.watermark() == EventTime::min()) rows_before_watermark_ += batch.rows();
+  if (!options_.scan.watermark || !options_.stream_time || !tells_each_row(options_.scan))
+    return emit_rows(batch, polled.shard, now, chain);
+  Status status;
+  batch.for_each_row([&](int64_t row) {
+    if (!status.ok()) return;
+    const auto one = std::make_shared<const columnar::Selection>(1, static_cast<uint32_t>(row));
+    status = emit_rows(batch.with_selection(one), polled.shard, now, chain);
+  });
+  return status;
+}
+
+Status SourceHead::emit_rows(const Batch& batch, size_t shard, WallTime now, Chain& chain) {
   STRAND_OK(chain.rows_to_all(outputs[static_cast<size_t>(Port::kMain)], batch, false));
-  if (options_.scan.watermark && options_.stream_time) STRAND_OK(observe(batch, polled.shard, now, chain));
-  return Status();
+  return options_.scan.watermark && options_.stream_time ? observe(batch, shard, now, chain) : Status();
 }
 
 /// Rows without event time have no place in time: they are bad rows.

@@ -66,6 +66,7 @@ class SourceHead {
   /// Names the records of the poll in an error about a row.
   Status of_records(Status error, const flow::Polled& polled) const;
   Status on_rows(const flow::Polled& polled, WallTime now, Chain& chain);
+  Status emit_rows(const columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);
   Status divert_untimed(columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);
   Status observe(const columnar::Batch& batch, size_t shard, WallTime now, Chain& chain);
   void warn_unit(size_t shard, WallTime now);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sql/aggregate_call.h"
 #include "sql/binder.h"
 #include "sql/provenance.h"
 
@@ -50,26 +51,16 @@ class Grouping {
   /// What the aggregation reads beside plain columns: keys, then arguments.
   std::vector<ExprPtr> needed() const {
     std::vector<ExprPtr> all = keys_;
-    for (const Call& call : calls_) {
-      if (call.argument) all.push_back(call.argument);
-    }
+    for (const AggregateCall& call : calls_) call.append_needed(all);
     return all;
   }
   size_t keys() const { return keys_.size(); }
   const std::vector<ExprPtr>& key_expressions() const { return keys_; }
 
-  Result<std::vector<Aggregate>> aggregates(const std::vector<size_t>& at) const {
+  std::vector<Aggregate> aggregates(const std::vector<size_t>& at) const {
     std::vector<Aggregate> list;
     size_t next = keys_.size();
-    for (const Call& call : calls_) {
-      Aggregate aggregate{
-          .kind = call.kind, .column = 0, .input = nullptr, .type = call.type, .name = call.name};
-      if (call.argument) {
-        aggregate.column = at[next++];
-        aggregate.input = call.argument->type;
-      }
-      list.push_back(std::move(aggregate));
-    }
+    for (const AggregateCall& call : calls_) list.push_back(call.at(at, next));
     return list;
   }
   /// Gives the aggregate at this output column the name of a select item.
@@ -92,13 +83,6 @@ class Grouping {
   bool is_window_time(size_t column) const { return input_.window && column == keys_.size() + 2; }
 
  private:
-  struct Call {
-    Aggregate::Kind kind;
-    ExprPtr argument;  // null: COUNT(*)
-    columnar::TypePtr type;
-    std::string name;
-  };
-
   /// Sessions are those of the partition, so it must be what is grouped by.
   Status check_partition() const {
     if (input_.window->shape.kind != expr::WindowKind::kSession) return Status();
@@ -153,7 +137,9 @@ class Grouping {
   }
 
   Result<ExprPtr> replacement(const ast::Expr& e) {
-    if (is_aggregate(e)) return aggregate(e);
+    if (is_aggregate(e)) {
+      return bind_aggregate_call(e, in_, input_, [this](AggregateCall call) { return add(std::move(call)); });
+    }
     const bool constant = e.kind != ast::Expr::Kind::kName && e.kind != ast::Expr::Kind::kCall &&
                           e.kind != ast::Expr::Kind::kCase && e.kind != ast::Expr::Kind::kCast;
     if (constant || has_aggregate(e)) return ExprPtr();
@@ -168,73 +154,11 @@ class Grouping {
         .hint("add it to GROUP BY, or use MIN or MAX of it");
   }
 
-  Result<ExprPtr> aggregate(const ast::Expr& e) {
-    if (e.distinct) {
-      return error_at(ErrorCode::kUnsupportedSql, e.place, e.text + "(DISTINCT …) is not supported yet")
-          .hint("deduplicate in a view first: ROW_NUMBER() … = 1");
-    }
-    STRAND_TRY(Call call, call_of(e));
-    for (size_t i = 0; i < calls_.size(); ++i) {
-      const bool same_argument = call.argument
-                                     ? calls_[i].argument && expr::equal(*calls_[i].argument, *call.argument)
-                                     : !calls_[i].argument;
-      if (calls_[i].kind == call.kind && same_argument)
-        return expr::column(first_aggregate() + i, calls_[i].type);
-    }
-    calls_.push_back(std::move(call));
-    return expr::column(first_aggregate() + calls_.size() - 1, calls_.back().type);
-  }
-
-  Result<Call> call_of(const ast::Expr& e) {
-    Call call{Aggregate::Kind::kCountStar, nullptr, nullptr, e.text};
-    const bool star = e.args.size() == 1 && e.args[0]->kind == ast::Expr::Kind::kStar;
-    if (e.args.size() != 1 || (star && e.text != "COUNT")) {
-      return error_at(ErrorCode::kUnknownFunction, e.place, e.text + " takes one argument")
-          .hint(e.text == "COUNT" ? "write COUNT(*) or COUNT(column)" : "write " + e.text + "(column)");
-    }
-    if (!star) {
-      if (has_aggregate(*e.args[0])) {
-        return error_at(ErrorCode::kSyntax, e.args[0]->place, "an aggregate cannot stand in an aggregate")
-            .hint("use a view for the inner one");
-      }
-      STRAND_TRY(call.argument, in_.bind(*e.args[0]));
-      if (reads_window(*call.argument)) {
-        return error_at(ErrorCode::kUnsupportedSql, e.args[0]->place,
-                        "the window's bounds cannot be aggregated")
-            .hint("group by them");
-      }
-      call.kind = kind_of(e.text);
-    }
-    if (e.filter) STRAND_OK(apply_filter(call, *e.filter));
-    Result<columnar::TypePtr> type =
-        expr::aggregate_type(call.kind, call.argument ? call.argument->type : nullptr);
-    if (!type.ok()) return located(std::move(type).status(), e.place);
-    call.type = *std::move(type);
-    call.name =
-        call.argument ? e.text + "(" + expr::to_string(*call.argument, &input_.schema()) + ")" : "COUNT(*)";
-    return call;
-  }
-
-  /// f(x) FILTER (WHERE c) is f(CASE WHEN c THEN x END).
-  Status apply_filter(Call& call, const ast::Expr& filter) {
-    STRAND_TRY(const ExprPtr condition, in_.bind_condition(filter, "FILTER"));
-    ExprPtr value = call.argument;
-    if (!value) {
-      value = expr::literal(int64_t{1}, columnar::make_type(TypeKind::kInt, false));
-      call.kind = Aggregate::Kind::kCount;
-    }
-    const ExprPtr none = expr::literal(std::monostate(), columnar::make_type(TypeKind::kNull));
-    Result<ExprPtr> chosen = expr::resolve_call("CASE", {condition, value, none});
-    if (!chosen.ok()) return located(std::move(chosen).status(), filter.place);
-    call.argument = *std::move(chosen);
-    return Status();
-  }
-
-  static Aggregate::Kind kind_of(const std::string& name) {
-    if (name == "SUM") return Aggregate::Kind::kSum;
-    if (name == "MIN") return Aggregate::Kind::kMin;
-    if (name == "MAX") return Aggregate::Kind::kMax;
-    return name == "AVG" ? Aggregate::Kind::kAvg : Aggregate::Kind::kCount;
+  Result<ExprPtr> add(AggregateCall call) {
+    const auto same = std::ranges::find(calls_, call);
+    const auto at = static_cast<size_t>(same - calls_.begin());
+    if (same == calls_.end()) calls_.push_back(std::move(call));
+    return expr::column(first_aggregate() + at, calls_[at].type);
   }
 
   const Relation& input_;
@@ -243,7 +167,7 @@ class Grouping {
   ExpressionBinder out_;
   std::vector<ExprPtr> keys_;
   bool grouped_window_[kWindowColumns] = {};
-  std::vector<Call> calls_;
+  std::vector<AggregateCall> calls_;
 };
 
 std::vector<columnar::Field> key_fields(const columnar::Schema& input, const std::vector<size_t>& keys) {
@@ -260,8 +184,8 @@ Relation without_window(const Relation& input) {
   return plain;
 }
 
-plan::Detail window_detail(const PendingWindow& window, std::vector<size_t> keys,
-                           std::vector<Aggregate> aggregates, const std::string& zone) {
+plan::WindowAggregate window_detail(const PendingWindow& window, std::vector<size_t> keys,
+                                    std::vector<Aggregate> aggregates, const std::string& zone) {
   return plan::WindowAggregate{.keys = std::move(keys),
                                .time_column = window.time_column,
                                .kind = window.shape.kind,
@@ -271,7 +195,8 @@ plan::Detail window_detail(const PendingWindow& window, std::vector<size_t> keys
                                .aggregates = std::move(aggregates),
                                .zone = zone,
                                .early_delay = {},
-                               .pre_aggregate = {}};
+                               .pre_aggregate = {},
+                               .fire = window.fire};
 }
 
 void add_late_output(plan::Node& node, const columnar::Schema& input) {
@@ -341,7 +266,12 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   std::optional<plan::Retention> retention;
   if (instant) retention = plan::Retention{at.back(), after};
 
-  STRAND_TRY(std::vector<Aggregate> aggregates, grouping.aggregates(at));
+  const std::vector<Aggregate> aggregates = grouping.aggregates(at);
+  if (instant && !std::ranges::all_of(aggregates, &Aggregate::plain)) {
+    return error_at(ErrorCode::kBadHint, hints.retention->place,
+                    "STATE_RETENTION cannot act here: an aggregate keeps the values of its rows")
+        .hint("use COUNT, SUM, MIN, MAX and AVG without DISTINCT, or remove the hint");
+  }
   std::vector<size_t> keys(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(grouping.keys()));
   std::vector<columnar::Field> fields = key_fields(plain.schema(), keys);
   for (size_t i = 0; input.window && i < kWindowColumns; ++i) {
@@ -355,7 +285,9 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   plan::Detail detail = plan::GroupAggregate{keys, aggregates, retention, false, input.updating};
   if (input.window) {
     const bool local = input.columns.back().type->kind == TypeKind::kTimestampLtz;
-    detail = window_detail(*input.window, keys, aggregates, local ? zone() : "UTC");
+    plan::WindowAggregate window = window_detail(*input.window, keys, aggregates, local ? zone() : "UTC");
+    window.changes = input.updating;
+    detail = std::move(window);
   }
   auto node = nodes_.make(std::move(detail), {edge}, make_schema(std::move(fields)), place);
   if (input.window) {
@@ -369,7 +301,7 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   Relation grouped;
   grouped.node = node;
   grouped.name = input.name;
-  grouped.updating = !input.window.has_value();
+  grouped.updating = !input.window || input.window->fire;
   if (having) {
     auto filtered = nodes_.make(plan::Filter{having}, {grouped.input()}, node->output, select.having->place);
     filtered->rowtime = node->rowtime;

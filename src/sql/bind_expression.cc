@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sql/aggregate_call.h"
 #include "sql/coerce.h"
 
 namespace strand::sql {
@@ -29,9 +30,7 @@ std::string join_names(const std::vector<std::string>& names) {
 }  // namespace
 
 bool is_aggregate(const ast::Expr& e) {
-  static constexpr std::array kNames = {"COUNT", "SUM", "MIN", "MAX", "AVG"};
-  return e.kind == ast::Expr::Kind::kCall && !e.over &&
-         std::find(kNames.begin(), kNames.end(), e.text) != kNames.end();
+  return e.kind == ast::Expr::Kind::kCall && !e.over && is_aggregate_name(e.text);
 }
 
 bool has_aggregate(const ast::Expr& e) {

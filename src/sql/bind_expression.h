@@ -57,7 +57,7 @@ std::string tables_hint(const Relation& relation);
 
 /// A literal of the text. Errors: kSyntax for dates that are none.
 Result<ExprPtr> bind_literal(const ast::Expr& e);
-/// Whether the call is one of COUNT, SUM, MIN, MAX, AVG.
+/// Whether the call is one of an aggregate function, without OVER.
 bool is_aggregate(const ast::Expr& e);
 /// Whether an aggregate call stands anywhere in it.
 bool has_aggregate(const ast::Expr& e);

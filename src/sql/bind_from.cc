@@ -137,12 +137,6 @@ Result<expr::WindowShape> Binder::window_shape(const ast::WindowCall& call) cons
   }
   Status checked = expr::check_window(shape);
   if (!checked.ok()) return located(std::move(checked), call.intervals[0]->place);
-  if (shape.kind == WindowKind::kHop && shape.size.millis % shape.step.millis != 0) {
-    return error_at(ErrorCode::kBadWindow, call.intervals[0]->place,
-                    "HOP: expected a size that is a multiple of the slide, found slide " +
-                        format_duration(shape.step) + " and size " + format_duration(shape.size))
-        .hint("the slide comes before the size: HOP(TABLE t, DESCRIPTOR(time), slide, size)");
-  }
   return shape;
 }
 
@@ -158,11 +152,6 @@ Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& p
   if (bound.window)
     return error_at(ErrorCode::kBadWindow, place, "a window cannot stand on a window")
         .hint("group the inner one first");
-  if (bound.updating) {
-    return error_at(ErrorCode::kUnsupportedSql, place,
-                    "a window cannot read '" + bound.name + "': its rows are updated later")
-        .hint("put the window below the GROUP BY");
-  }
   const ExpressionBinder binder(bound, zone());
   STRAND_TRY(const size_t time, binder.column(call.column, call.column_place));
   if (bound.columns[time].time != TimeAttribute::kRowtime) {
@@ -176,6 +165,15 @@ Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& p
   }
   PendingWindow window{.time_column = time, .shape = {}, .partition_by = {}, .place = place};
   STRAND_TRY(window.shape, window_shape(call));
+  // GROUP BY HOP(…) takes any.
+  if (window.shape.kind == expr::WindowKind::kHop &&
+      window.shape.size.millis % window.shape.step.millis != 0) {
+    return error_at(ErrorCode::kBadWindow, call.intervals[0]->place,
+                    "HOP: expected a size that is a multiple of the slide, found slide " +
+                        format_duration(window.shape.step) + " and size " +
+                        format_duration(window.shape.size))
+        .hint("the slide comes before the size: HOP(TABLE t, DESCRIPTOR(time), slide, size)");
+  }
   for (const auto& [column, at] : call.partition_by) {
     STRAND_TRY(const size_t key, binder.column(column, at));
     window.partition_by.push_back(key);

@@ -141,7 +141,9 @@ Status Binder::merge_columns(const ast::Join& join, size_t left_columns, Relatio
 
 Result<std::shared_ptr<const Relation>> Binder::bind_join_side(const ast::TableRef& ref) {
   STRAND_TRY(Relation side, bind_table(ref));
-  if (side.rank) return refuse_rank(side);
+  if (side.rank) {
+    STRAND_TRY(side, number_rows(side));
+  }
   if (side.window) {
     STRAND_TRY(side, expand_window(side));
   }

@@ -99,6 +99,11 @@ Result<Relation> Binder::bind_query(const ast::Query& query, Extras& extras) {
   return query.with.empty() ? bind_body(query, extras) : bind_with(query, extras);
 }
 
+Result<Relation> Binder::bind_result(const ast::Query& query) {
+  STRAND_TRY(Relation rows, bind_query(query));
+  return rows.rank ? number_rows(rows) : Result<Relation>(std::move(rows));
+}
+
 Result<Relation> Binder::bind_body(const ast::Query& query, Extras& extras) {
   return query.has_tail() ? bind_ordered(query, extras) : bind_plain(query, extras);
 }
@@ -167,7 +172,9 @@ Result<Relation> Binder::bind_select(const ast::Select& written, const Place& pl
   STRAND_TRY(input, bind_where(std::move(input), written, hints, extras));
   STRAND_TRY(ast::Select select, with_group_window(input, written));
   STRAND_TRY(select, with_grouping_sets(input, select, place));
-  if (input.rank) return refuse_rank(input);
+  if (input.rank) {
+    STRAND_TRY(input, number_rows(input));
+  }
   const auto aggregates = [](const ast::SelectItem& item) { return has_aggregate(*item.expr); };
   const bool grouped =
       select.grouped || select.having || std::any_of(select.items.begin(), select.items.end(), aggregates);

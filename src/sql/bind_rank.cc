@@ -226,7 +226,8 @@ Result<Relation> Binder::where_rank(Relation input, const ast::Select& select,
       rest.push_back(part);
     }
   }
-  if (!ranked) return input;
+  // A condition on other columns does not take numbers away.
+  if (!ranked) return input.rank ? number_rows(input) : Result<Relation>(std::move(input));
   PendingRank rank = *input.rank;
   STRAND_OK(check_range(range.from, range.to, rank.place));
   Duration after;

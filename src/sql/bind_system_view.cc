@@ -157,6 +157,11 @@ Result<Relation> Binder::bind_early(const std::string& view, const std::vector<a
         .hint(
             "a session has its bounds when it is closed: what came early could not be told from another one");
   }
+  if (plan::has_whole_windows(window)) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "there is no " + view + "$early: its rows are taken back, or its aggregates keep values")
+        .hint("use COUNT, SUM, MIN, MAX and AVG without DISTINCT over rows that only come");
+  }
   if (window.early_delay && *window.early_delay != delay) {
     return error_at(ErrorCode::kBadHint, place,
                     view + "$early fires every " + format_duration(*window.early_delay) +

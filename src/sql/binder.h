@@ -35,6 +35,8 @@ class Binder {
       : session_(session), catalog_(catalog), checks_(checks) {}
 
   Result<Relation> bind_query(const ast::Query& query);
+  /// The same where nothing around the query bounds a rank any more.
+  Result<Relation> bind_result(const ast::Query& query);
   /// Binds a view now.
   Status check_view(const std::string& name);
   Nodes& nodes() { return nodes_; }
@@ -62,6 +64,7 @@ class Binder {
   void add_window(Relation& bound, PendingWindow window, const std::array<const char*, 3>& names) const;
   // GROUP BY TUMBLE(…) (group_window.cc).
   Result<PendingWindow> group_window(const Relation& input, const ast::Expr& window) const;
+  Result<std::optional<plan::WindowFire>> window_fire(const ast::Expr& window) const;
   Result<ast::Select> with_group_window(Relation& input, const ast::Select& select) const;
   Result<expr::WindowShape> window_shape(const ast::WindowCall& call) const;
   Result<Duration> interval_of(const ast::Expr& e, const std::string& what) const;
@@ -211,8 +214,16 @@ class Binder {
   /// `input` with the OVER aggregates of the items, and where each call's result is.
   Result<Relation> bind_over(const Relation& input, const std::vector<ast::SelectItem>& items,
                              const ast::Select& select, Values& results);
+  struct OverNeeds {
+    std::vector<ExprPtr> keys;
+    std::vector<ExprPtr> order;
+  };
   Result<plan::OverAggregate> over_window(const Relation& input, const ast::Over& over,
-                                          std::vector<ExprPtr>& keys) const;
+                                          OverNeeds& needs) const;
+  Relation over_node(const Relation& rows, plan::OverAggregate over, const Place& place);
+  static Status check_over_input(const Relation& input, bool ordered, const Place& place);
+  /// The rows of a pending rank that no condition bounds, with their numbers.
+  Result<Relation> number_rows(const Relation& input);
   Result<int64_t> frame_bound(const ast::Frame& frame) const;
   Result<std::optional<ExprPtr>> retention_instant(const Relation& input, SelectHints& hints,
                                                    Duration& after);

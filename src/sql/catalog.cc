@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kColumnsMax = 2'000;
 constexpr std::string_view kWatermarkOptions = "scan.watermark.";
 constexpr std::string_view kIdleTimeout = "scan.watermark.idle-timeout";
+constexpr std::string_view kEmitStrategy = "scan.watermark.emit.strategy";
 
 Status add_columns(Table& table, const ast::CreateTable& statement) {
   std::vector<columnar::Field> fields;
@@ -95,9 +96,19 @@ Status apply_options(Table& table, const std::map<std::string, std::optional<std
             .hint("leave it out, and a silent shard is waited for");
       }
       table.idle_timeout = *timeout;
+    } else if (key == kEmitStrategy) {
+      table.spec.options.erase(key);
+      if (!value || *value == "on-periodic") continue;
+      if (*value != "on-event") {
+        return Status(ErrorCode::kBadOption,
+                      "'" + key + "' expects on-event or on-periodic, found '" + *value + "'")
+            .hint("leave it out for the default, 'on-periodic'");
+      }
+      table.spec.options[key] = *value;
     } else if (key.starts_with(kWatermarkOptions)) {
       return Status(ErrorCode::kUnknownOption, "option '" + key + "' is not known")
-          .hint("of 'scan.watermark.…' there is '" + std::string(kIdleTimeout) + "'");
+          .hint("of 'scan.watermark.…' there are '" + std::string(kIdleTimeout) + "' and '" +
+                std::string(kEmitStrategy) + "'");
     } else if (value) {
       table.spec.options[key] = *value;
     } else {

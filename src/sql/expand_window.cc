@@ -65,6 +65,13 @@ Result<std::vector<ExprPtr>> bounds_of(const ExprPtr& time, const RowWindow& win
 /// The relation with the window's columns computed for each row; nothing waits and nothing is late.
 Result<Relation> Binder::expand_window(const Relation& input) {
   const PendingWindow window = *input.window;
+  if (input.updating) {
+    return error_at(ErrorCode::kUnsupportedSql, window.place,
+                    "the windows of '" + input.name +
+                        "' need GROUP BY window_start, window_end: its rows are "
+                        "updated later")
+        .hint("group by the window's bounds");
+  }
   if (window.shape.kind == expr::WindowKind::kSession) return session_rows(input);
   const std::vector<RowWindow> windows = windows_of(window.shape);
   if (static_cast<int64_t>(windows.size()) > kWindowsMax) {

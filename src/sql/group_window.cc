@@ -84,12 +84,6 @@ Result<PendingWindow> Binder::group_window(const Relation& input, const ast::Exp
                     window.text + " with an alignment is not supported")
         .hint("use the offset of a window function: TABLE(TUMBLE(TABLE t, DESCRIPTOR(time), size, offset))");
   }
-  for (const char* setting : {"table.exec.emit.early-fire.enabled", "table.exec.emit.late-fire.enabled"}) {
-    if (session_.get(setting) != "true") continue;
-    return error_at(ErrorCode::kUnsupportedSql, window.place,
-                    std::string("'") + setting + "' is not supported")
-        .hint("read V$early or V$late of a view with a window function");
-  }
   const ExpressionBinder binder(input, zone());
   const ast::Expr& time_name = *window.args[0];
   STRAND_TRY(const ExprPtr time, binder.bind(time_name));
@@ -109,7 +103,34 @@ Result<PendingWindow> Binder::group_window(const Relation& input, const ast::Exp
   call.intervals.assign(window.args.begin() + 1, window.args.end());
   PendingWindow pending{.time_column = time->column, .shape = {}, .partition_by = {}, .place = window.place};
   STRAND_TRY(pending.shape, window_shape(call));
+  STRAND_TRY(pending.fire, window_fire(window));
   return pending;
+}
+
+/// What table.exec.emit.* asks for.
+Result<std::optional<plan::WindowFire>> Binder::window_fire(const ast::Expr& window) const {
+  const auto delay = [this](const std::string& which) -> Result<std::optional<Duration>> {
+    if (session_.get("table.exec.emit." + which + "-fire.enabled") != "true")
+      return std::optional<Duration>();
+    const std::string text = session_.get("table.exec.emit." + which + "-fire.delay");
+    if (text.empty()) return std::optional(Duration{0});
+    STRAND_TRY(const Duration parsed, parse_duration(text));
+    return std::optional(parsed);
+  };
+  plan::WindowFire fire;
+  STRAND_TRY(fire.early, delay("early"));
+  STRAND_TRY(fire.late, delay("late"));
+  const std::string lateness = session_.get("table.exec.emit.allow-lateness");
+  if (!lateness.empty()) {
+    STRAND_TRY(fire.lateness, parse_duration(lateness));
+  }
+  if (!fire.early && !fire.late && fire.lateness.millis == 0) return std::optional<plan::WindowFire>();
+  if (window.text == "SESSION") {
+    return error_at(ErrorCode::kUnsupportedSql, window.place,
+                    "'table.exec.emit.*' is not supported for SESSION")
+        .hint("RESET it");
+  }
+  return std::optional(fire);
 }
 
 Result<ast::Select> Binder::with_group_window(Relation& input, const ast::Select& select) const {
@@ -120,11 +141,6 @@ Result<ast::Select> Binder::with_group_window(Relation& input, const ast::Select
   if (input.window) {
     return error_at(ErrorCode::kBadWindow, window.place, "a window cannot stand on a window")
         .hint("group the inner one first");
-  }
-  if (input.updating) {
-    return error_at(ErrorCode::kUnsupportedSql, window.place,
-                    "a window cannot read '" + input.name + "': its rows are updated later")
-        .hint("put the window below the GROUP BY");
   }
   STRAND_TRY(PendingWindow pending, group_window(input, window));
   ast::Select rewritten = select;

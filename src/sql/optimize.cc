@@ -370,10 +370,11 @@ class Rebuild {
     plan::OverAggregate moved = over;
     moved.keys = edge.from.at(over.keys);
     if (moved.time_column) moved.time_column = edge.from.at(*over.time_column);
+    for (columnar::SortColumn& sort : moved.order) sort.column = edge.from.at(sort.column);
     move_aggregates(moved.aggregates, edge.from);
     const std::vector<size_t> keys = moved.keys;
     auto made = copy(node, std::move(moved), {edge.input});
-    Built main = with_more(node, edge, over.aggregates.size(), *made);
+    Built main = with_more(node, edge, over.aggregates.size() + over.ranks.size(), *made);
     Built late = edge.from;
     late.port = Port::kLate;
     if (keys.empty()) {
@@ -493,7 +494,7 @@ class Rebuild {
 
   static void move_aggregates(std::vector<expr::Aggregate>& aggregates, const Built& from) {
     for (expr::Aggregate& aggregate : aggregates) {
-      if (aggregate.kind != expr::Aggregate::Kind::kCountStar) aggregate.column = from.at(aggregate.column);
+      expr::for_each_column(aggregate, [&](size_t& column) { column = from.at(column); });
     }
   }
 
@@ -501,6 +502,7 @@ class Rebuild {
   /// key are known where all of its rows meet.
   static bool takes_partials(const plan::WindowAggregate& window, bool late_read, bool hashed_before) {
     if (window.kind == expr::WindowKind::kSession) return false;
+    if (plan::has_whole_windows(window)) return false;
     return !late_read || (hashed_before && window.kind == expr::WindowKind::kTumble);
   }
 

@@ -25,6 +25,7 @@ Result<ast::ExprPtr> Parser::call(const std::string& function, const Place& plac
   expr->place = place;
   expr->text = function;
   expr->distinct = take_word("DISTINCT");
+  if (!expr->distinct && is_word("ALL") && !is_symbol(",", 1) && !is_symbol(")", 1)) take();
   if (is_symbol("*") && is_symbol(")", 1)) {
     auto star = std::make_shared<ast::Expr>();
     star->kind = ast::Expr::Kind::kStar;
@@ -34,9 +35,20 @@ Result<ast::ExprPtr> Parser::call(const std::string& function, const Place& plac
   } else if (!is_symbol(")")) {
     STRAND_TRY(expr->args, expression_list());
   }
+  null_treatment(*expr);
   STRAND_OK(expect_symbol(")", "or ',' behind an argument of " + function));
+  null_treatment(*expr);
   STRAND_OK(call_tail(*expr));
   return ast::ExprPtr(expr);
+}
+
+/// IGNORE NULLS, RESPECT NULLS. Only ARRAY_AGG can do both.
+void Parser::null_treatment(ast::Expr& call) {
+  if (!(is_word("IGNORE") || is_word("RESPECT")) || !is_word("NULLS", 1)) return;
+  const Place place = here();
+  const std::string treatment = take().upper;
+  take();
+  if (call.text == "ARRAY_AGG") call.args.push_back(make_string(treatment, place));
 }
 
 Status Parser::call_tail(ast::Expr& call) {

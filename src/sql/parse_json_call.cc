@@ -28,6 +28,7 @@ Result<ast::ExprPtr> Parser::json_call(const std::string& function, const Place&
     return json_reader(function, place);
   }
   if (function == "JSON_OBJECT" || function == "JSON_ARRAY") return json_constructor(function, place);
+  if (function == "JSON_OBJECTAGG" || function == "JSON_ARRAYAGG") return json_aggregate(function, place);
   found = false;
   return ast::ExprPtr();
 }
@@ -122,6 +123,35 @@ Result<ast::ExprPtr> Parser::json_constructor(const std::string& function, const
   STRAND_OK(expect_symbol(")", "behind " + function));
   args.insert(args.begin(), make_string(nulls, place));
   return make_call(function, std::move(args), place);
+}
+
+/// JSON_OBJECTAGG([KEY] k VALUE v [NULL | ABSENT ON NULL]), JSON_ARRAYAGG(v [NULL | ABSENT ON NULL]). The
+/// last argument of the call says which.
+Result<ast::ExprPtr> Parser::json_aggregate(const std::string& function, const Place& place) {
+  const bool object = function == "JSON_OBJECTAGG";
+  auto call = std::make_shared<ast::Expr>();
+  call->kind = ast::Expr::Kind::kCall;
+  call->place = place;
+  call->text = function;
+  call->distinct = take_word("DISTINCT");
+  if (object && is_word("KEY")) take();
+  STRAND_TRY(ast::ExprPtr first, expression());
+  call->args.push_back(std::move(first));
+  if (object) {
+    if (!take_symbol(":")) STRAND_OK(expect_word("VALUE"));
+    STRAND_TRY(ast::ExprPtr value, expression());
+    call->args.push_back(std::move(value));
+  }
+  std::string nulls = object ? "NULL" : "ABSENT";
+  if ((is_word("NULL") || is_word("ABSENT")) && is_word("ON", 1)) {
+    nulls = take().upper;
+    take();
+    STRAND_OK(expect_word("NULL"));
+  }
+  STRAND_OK(expect_symbol(")", "behind " + function));
+  call->args.push_back(make_string(nulls, place));
+  STRAND_OK(call_tail(*call));
+  return ast::ExprPtr(call);
 }
 
 }  // namespace strand::sql

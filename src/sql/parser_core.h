@@ -155,10 +155,12 @@ class Parser {
   Result<ast::ExprPtr> special_call(const std::string& function, const Place& place, bool& found);
   Result<ast::ExprPtr> trim(const Place& place);
   Status call_tail(ast::Expr& call);
+  void null_treatment(ast::Expr& call);
   // SQL/JSON (parse_json_call.cc).
   Result<ast::ExprPtr> json_call(const std::string& function, const Place& place, bool& found);
   Result<ast::ExprPtr> json_reader(const std::string& function, const Place& place);
   Result<ast::ExprPtr> json_constructor(const std::string& function, const Place& place);
+  Result<ast::ExprPtr> json_aggregate(const std::string& function, const Place& place);
   Status json_wrapper(std::string& wrapper);
   struct JsonBehavior;
   Result<bool> json_behavior(JsonBehavior& empty, JsonBehavior& error);

@@ -16,7 +16,7 @@ using Columns = std::set<size_t>;
 bool key_names_window(const Input& from, std::vector<Columns> keys) {
   const plan::Node& node = *from.node;
   if (const auto* window = std::get_if<plan::WindowAggregate>(&node.detail)) {
-    if (from.port != Port::kMain) return false;
+    if (from.port != Port::kMain || window->fire) return false;
     Columns all;
     for (const Columns& key : keys) all.insert(key.begin(), key.end());
     const size_t count = window->keys.size();
@@ -89,6 +89,11 @@ std::optional<Columns> columns_of_changes(const plan::Node& node) {
     for (size_t i = 0; i < group->keys.size(); ++i) keys.insert(i);
     return keys;
   }
+  if (const auto* window = std::get_if<plan::WindowAggregate>(&node.detail)) {
+    Columns keys;  // and window_start, window_end
+    for (size_t i = 0; i < window->keys.size() + 2; ++i) keys.insert(i);
+    return keys;
+  }
   if (const auto* scan = std::get_if<plan::Scan>(&node.detail)) {
     if (scan->table.primary_key.empty()) return std::nullopt;
     Columns keys;
@@ -96,6 +101,7 @@ std::optional<Columns> columns_of_changes(const plan::Node& node) {
     return keys;
   }
   if (const auto* materialize = std::get_if<plan::Materialize>(&node.detail)) return from(materialize->keys);
+  if (std::holds_alternative<plan::OverAggregate>(node.detail)) return std::nullopt;
   const auto& top = std::get<plan::TopN>(node.detail);
   Columns keys = from(top.keys);
   if (top.from == top.to) return keys;
@@ -173,6 +179,9 @@ void want_update_before(const Input& rows, ChangeReader reader) {
     const bool alone = top->to == 1 && !top->rank && !top->changes && !top->keys.empty();
     top->update_before = top->update_before || !alone || reader == ChangeReader::kOperator;
   }
+  if (auto* over = std::get_if<plan::OverAggregate>(&detail)) over->update_before = true;
+  if (auto* window = std::get_if<plan::WindowAggregate>(&detail); window != nullptr && window->fire)
+    window->fire->update_before = true;
   if (auto* join = std::get_if<plan::RegularJoin>(&detail)) {
     join->update_kinds = true;  // its inputs were asked when it was made
     return;

@@ -44,6 +44,7 @@ struct PendingWindow {
   std::vector<size_t> partition_by;  // of a session
   Place place;
   bool attached = false;  // the rows have a window already; it closes with that one
+  std::optional<plan::WindowFire> fire = {};
 };
 
 /// ROW_NUMBER() OVER (…), until a condition on it makes a deduplication or a Top-N of it. Columns are those

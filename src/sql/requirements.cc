@@ -19,7 +19,7 @@ ColumnSet all_of(const std::map<Port, ColumnSet>& ports) {
 
 void add_aggregates(ColumnSet& columns, const std::vector<expr::Aggregate>& aggregates) {
   for (const expr::Aggregate& aggregate : aggregates) {
-    if (aggregate.kind != expr::Aggregate::Kind::kCountStar) columns.insert(aggregate.column);
+    expr::for_each_column(aggregate, [&](size_t column) { columns.insert(column); });
   }
 }
 
@@ -67,6 +67,7 @@ struct InputColumns {
     ColumnSet columns = own_columns();
     columns.insert(over.keys.begin(), over.keys.end());
     if (over.time_column) columns.insert(*over.time_column);
+    for (const columnar::SortColumn& sort : over.order) columns.insert(sort.column);
     add_aggregates(columns, over.aggregates);
     return columns;
   }

@@ -59,6 +59,9 @@ struct UpsertKeysOf {
     if (port != Port::kMain) return {};
     return {KeyColumns(dedup.keys.begin(), dedup.keys.end())};
   }
+  KeySets operator()(const plan::OverAggregate&) const {
+    return port == Port::kMain ? of_input(0) : KeySets();
+  }
   KeySets operator()(const plan::GroupAggregate& group) const {
     if (port != Port::kMain) return {};
     return {first_columns(group.keys.size())};

@@ -98,7 +98,7 @@ TEST(Windows, WhatMakesNoWindowsIsRefusedWithBothSizes) {
   EXPECT_THAT(error("HOP(TABLE clicks, DESCRIPTOR(ts), INTERVAL '15' MINUTE, INTERVAL '20' MINUTE)"),
               HasSubstr("found slide 15 min and size 20 min"));
   EXPECT_THAT(error("HOP(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' MINUTE, INTERVAL '5' MINUTE)"),
-              HasSubstr("a slide of at most the size of 5 min, found 10 min"));
+              HasSubstr("multiple of the slide, found slide 10 min and size 5 min"));
   EXPECT_THAT(error("CUMULATE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '4' SECOND, INTERVAL '10' SECOND)"),
               HasSubstr("a multiple of the step of 4 s, found 10 s"));
   EXPECT_THAT(error("HOP(TABLE clicks, DESCRIPTOR(ts), INTERVAL '0.001' SECOND, INTERVAL '1' HOUR)"),

@@ -171,11 +171,6 @@ Result<Relation> Writers::not_null(const Relation& rows, const plan::TableSpec& 
 
 Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, const Place& place,
                            bool deduplicates) const {
-  if (rows.rank) {
-    return error_at(ErrorCode::kUnsupportedSql, rows.rank->place,
-                    "ROW_NUMBER() is supported with a condition that bounds it")
-        .hint("add WHERE " + rows.columns[rows.rank->column].name + " = 1 around the query, or use QUALIFY");
-  }
   if (!rows.updating || (takes_changes(table) || binder_.checks().shows_changes(table))) return Status();
   if (table.primary_key.empty()) {
     return error_at(ErrorCode::kUnsupportedSql, place,
@@ -302,7 +297,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
   STRAND_OK(claim(spec, std::move(writer)));
   const Nodes::Owner owner(
       binder_.nodes(), binder_.nodes().unique_owner(name == "strand" ? spec.name : spec.name + "." + name));
-  STRAND_TRY(Relation rows, binder_.bind_query(*insert.query));
+  STRAND_TRY(Relation rows, binder_.bind_result(*insert.query));
   STRAND_OK(check_rows(rows, spec, insert.query->place, insert.deduplicates));
   STRAND_TRY(rows, assign(rows, spec, columns, insert.query->place));
   STRAND_TRY(rows, fit_key(rows, spec, columns, insert));
@@ -332,7 +327,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
 
 Result<plan::NodePtr> Writers::print(const ast::Query& query, const Place& place) {
   const Nodes::Owner owner(binder_.nodes(), binder_.nodes().unique_owner("print"));
-  STRAND_TRY(Relation rows, binder_.bind_query(query));
+  STRAND_TRY(Relation rows, binder_.bind_result(query));
   plan::TableSpec spec;
   spec.name = binder_.nodes().owner();
   spec.options = {{"connector", "print"}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,14 +14,35 @@
 
 namespace strand::state {
 
-enum class AccumulatorOp : uint8_t { kCountStar, kCount, kSum, kMin, kMax, kAvg };
+/// Those behind kAvg are for ChangeAccumulators alone.
+enum class AccumulatorOp : uint8_t {
+  kCountStar,
+  kCount,
+  kSum,
+  kMin,
+  kMax,
+  kAvg,
+  kFirst,
+  kLast,
+  kArray,
+  kCollect,
+  kPercentile,
+  kLag,
+};
 
-/// One aggregate: what it does with a column, and the type of its result.
+/// One aggregate: what it does with a column, and the type of its result. What stands behind `result` is for
+/// ChangeAccumulators alone (expr/aggregate.h says what it means).
 struct AccumulatorSpec {
   AccumulatorOp op = AccumulatorOp::kCountStar;
   size_t column = 0;
   columnar::TypePtr input;  // null for kCountStar
   columnar::TypePtr result;
+  bool distinct = false;
+  bool nulls = false;
+  std::optional<size_t> filter = {};
+  std::vector<double> fractions = {};
+  std::optional<size_t> weight = {};
+  size_t offset = 0;
 };
 
 /// Reads some bytes of a snapshot that nobody wants.

@@ -4,47 +4,30 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "columnar/sort_key.h"
 
 namespace strand::state {
 
 namespace {
 
-constexpr uint32_t kNoValue = 0xFFFFFFFF;  // NULL
+constexpr uint32_t kNoValue = 0xFFFFFFFF;  // the row does not count
 
-using ValueCounts = std::map<std::string, int64_t>;
-
-bool is_extreme(const AccumulatorSpec& spec) {
-  return spec.op == AccumulatorOp::kMin || spec.op == AccumulatorOp::kMax;
-}
-
-std::vector<AccumulatorSpec> without_extremes(const std::vector<AccumulatorSpec>& specs) {
+std::vector<AccumulatorSpec> only_numbers(const std::vector<AccumulatorSpec>& specs) {
   std::vector<AccumulatorSpec> numbers;
   std::ranges::copy_if(specs, std::back_inserter(numbers),
-                       [](const auto& spec) { return !is_extreme(spec); });
+                       [](const auto& spec) { return !KeptAggregate::keeps(spec); });
   return numbers;
-}
-
-/// The lowest or highest value that is there; null if none is.
-const std::string* extreme_of(const ValueCounts& values, bool smallest) {
-  const auto there = [](const auto& entry) { return entry.second > 0; };
-  if (smallest) {
-    const auto found = std::ranges::find_if(values, there);
-    return found == values.end() ? nullptr : &found->first;
-  }
-  const auto found = std::find_if(values.rbegin(), values.rend(), there);
-  return found == values.rend() ? nullptr : &found->first;
 }
 
 }  // namespace
 
 ChangeAccumulators::ChangeAccumulators(const std::vector<AccumulatorSpec>& specs, bool takes_back)
-    : numbers_(without_extremes(specs)), takes_back_(takes_back) {
+    : numbers_(only_numbers(specs)), takes_back_(takes_back) {
   size_t numbers = 0;
   for (const AccumulatorSpec& spec : specs) {
-    places_.push_back({is_extreme(spec), is_extreme(spec) ? extremes_.size() : numbers});
-    if (is_extreme(spec)) {
-      extremes_.push_back({spec.column, spec.op == AccumulatorOp::kMin});
+    const bool kept = KeptAggregate::keeps(spec);
+    places_.push_back({kept, kept ? kept_.size() : numbers});
+    if (kept) {
+      kept_.emplace_back(spec, takes_back);
     } else {
       ++numbers;
     }
@@ -54,35 +37,30 @@ ChangeAccumulators::ChangeAccumulators(const std::vector<AccumulatorSpec>& specs
 void ChangeAccumulators::prepare(int64_t sign, State& state) const {
   STRAND_CHECK(takes_back_ || sign > 0);
   state.numbers.resize(numbers_.bytes());
-  state.extremes.resize(extremes_.size());
+  state.kept.resize(kept_.size());
 }
 
 void ChangeAccumulators::change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state) const {
   prepare(sign, state);
   numbers_.change(batch, row, sign, state.numbers.data());
-  for (size_t i = 0; i < extremes_.size(); ++i) {
-    const columnar::Column& column = batch.column(extremes_[i].column);
-    if (column.is_null(row)) continue;
-    std::string value;
-    columnar::append_ordered(column, row, value);
-    change_extreme(extremes_[i], std::move(value), sign, state.extremes[i]);
+  std::string value;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    value.clear();
+    if (kept_[i].append_value(batch, row, value)) kept_[i].change(value, sign, state.kept[i]);
   }
 }
 
-// A share is the numbers of one row; then, for each MIN and MAX, the length of its value and the value.
+// A share is the numbers of one row; then, for each other aggregate, the length of its value and the value.
 void ChangeAccumulators::append_share(const columnar::Batch& batch, int64_t row, std::string& out) const {
   const size_t from = out.size();
   out.resize(from + numbers_.bytes());
   numbers_.change(batch, row, 1, out.data() + from);
-  for (const Extreme& extreme : extremes_) {
+  for (const KeptAggregate& kept : kept_) {
     const size_t length_at = out.size();
     out.resize(length_at + sizeof(uint32_t));
     uint32_t length = kNoValue;
-    const columnar::Column& column = batch.column(extreme.column);
-    if (!column.is_null(row)) {
-      columnar::append_ordered(column, row, out);
+    if (kept.append_value(batch, row, out))
       length = static_cast<uint32_t>(out.size() - length_at - sizeof(uint32_t));
-    }
     std::memcpy(out.data() + length_at, &length, sizeof length);
   }
 }
@@ -91,62 +69,42 @@ void ChangeAccumulators::change(std::string_view share, int64_t sign, State& sta
   prepare(sign, state);
   numbers_.change(share.data(), sign, state.numbers.data());
   share.remove_prefix(numbers_.bytes());
-  for (size_t i = 0; i < extremes_.size(); ++i) {
+  for (size_t i = 0; i < kept_.size(); ++i) {
     uint32_t length = 0;
     std::memcpy(&length, share.data(), sizeof length);
     share.remove_prefix(sizeof length);
     if (length == kNoValue) continue;
-    change_extreme(extremes_[i], std::string(share.substr(0, length)), sign, state.extremes[i]);
+    kept_[i].change(share.substr(0, length), sign, state.kept[i]);
     share.remove_prefix(length);
   }
 }
 
-void ChangeAccumulators::change_extreme(const Extreme& extreme, std::string value, int64_t sign,
-                                        ValueCounts& values) const {
-  if (takes_back_) {
-    const auto entry = values.try_emplace(std::move(value), 0).first;
-    entry->second += sign;
-    if (entry->second == 0) values.erase(entry);
-    return;
-  }
-  const bool better =
-      values.empty() || (extreme.smallest ? value < values.begin()->first : values.begin()->first < value);
-  if (!better) return;
-  values.clear();
-  values.emplace(std::move(value), 1);
+void ChangeAccumulators::merge(const State& from, State& state) const {
+  prepare(1, state);
+  if (from.numbers.empty() && from.kept.empty()) return;
+  numbers_.change(from.numbers.data(), 1, state.numbers.data());
+  for (size_t i = 0; i < kept_.size(); ++i) kept_[i].merge(from.kept[i], state.kept[i]);
 }
 
 void ChangeAccumulators::append_results(const State& state, columnar::BatchBuilder& out, size_t first) const {
-  static const ValueCounts kNone;
+  static const KeptValues kNone;
   const std::string zeros(state.numbers.empty() ? numbers_.bytes() : 0, '\0');
   const char* numbers = state.numbers.empty() ? zeros.data() : state.numbers.data();
   for (size_t i = 0; i < places_.size(); ++i) {
     columnar::ColumnBuilder& column = out.column(first + i);
     const Place& place = places_[i];
-    if (!place.extreme) {
-      numbers_.append_result(place.index, numbers, column);
-      continue;
-    }
-    const ValueCounts& values = state.extremes.empty() ? kNone : state.extremes[place.index];
-    const std::string* value = extreme_of(values, extremes_[place.index].smallest);
-    if (value == nullptr) {
-      column.append_null();
+    if (place.kept) {
+      kept_[place.index].append_result(state.kept.empty() ? kNone : state.kept[place.index], column);
     } else {
-      columnar::append_from_ordered(*value, column);
+      numbers_.append_result(place.index, numbers, column);
     }
   }
 }
 
 void ChangeAccumulators::encode(const State& state, ByteWriter& out) const {
   out.put_string(state.numbers);
-  for (size_t i = 0; i < extremes_.size(); ++i) {
-    const bool any = i < state.extremes.size();
-    out.put(static_cast<uint32_t>(any ? state.extremes[i].size() : 0));
-    if (!any) continue;
-    for (const auto& [value, times] : state.extremes[i]) {
-      out.put_string(value);
-      out.put(times);
-    }
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    kept_[i].encode(i < state.kept.size() ? &state.kept[i] : nullptr, out);
   }
 }
 
@@ -158,23 +116,15 @@ Status ChangeAccumulators::decode(ByteReader& in, State& state) const {
                                                         std::to_string(numbers.size()));
   }
   state.numbers = numbers;
-  state.extremes.assign(extremes_.size(), {});
-  for (ValueCounts& values : state.extremes) {
-    STRAND_TRY(const uint32_t size, in.get<uint32_t>());
-    for (uint32_t i = 0; i < size; ++i) {
-      STRAND_TRY(const std::string_view value, in.get_string());
-      STRAND_TRY(const int64_t times, in.get<int64_t>());
-      values.emplace_hint(values.end(), value, times);
-    }
-  }
+  state.kept.assign(kept_.size(), {});
+  for (size_t i = 0; i < kept_.size(); ++i) STRAND_OK(kept_[i].decode(in, state.kept[i]));
   return Status();
 }
 
 int64_t ChangeAccumulators::memory_bytes(const State& state) {
-  constexpr size_t kNodeBytes = 80;  // of a value in a map, with a short key
-  size_t bytes = state.numbers.capacity();
-  for (const ValueCounts& values : state.extremes) bytes += sizeof(values) + values.size() * kNodeBytes;
-  return static_cast<int64_t>(bytes);
+  auto bytes = static_cast<int64_t>(state.numbers.capacity());
+  for (const KeptValues& kept : state.kept) bytes += KeptAggregate::memory_bytes(kept);
+  return bytes;
 }
 
 }  // namespace strand::state

@@ -2,18 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "state/accumulators.h"
+#include "state/kept_values.h"
 
 namespace strand::state {
 
 /// The aggregates of an operator whose rows are taken back later: they leave a frame, or a changelog retracts
-/// them. COUNT, SUM and AVG are counted down; MIN and MAX keep every value that is there, and how often. With
-/// `takes_back` false no row is ever taken back, and MIN and MAX keep one value.
+/// them. COUNT, SUM and AVG are counted down; the others keep values (state/kept_values.h). With `takes_back`
+/// false no row is ever taken back, and fewer of them are kept.
 ///
 /// A value that was taken back more often than added (its row was never seen) does not count, and settles
 /// when the row comes. Results have the rules of Accumulators.
@@ -23,8 +22,8 @@ class ChangeAccumulators {
 
   /// Of one key. A new one has seen no row.
   struct State {
-    std::string numbers;                                     // COUNT, SUM, AVG
-    std::vector<std::map<std::string, int64_t>> extremes{};  // each MIN and MAX: value (ordered bytes), times
+    std::string numbers;             // COUNT, SUM, AVG
+    std::vector<KeptValues> kept{};  // the others
   };
 
   void add(const columnar::Batch& batch, int64_t row, State& state) const { change(batch, row, 1, state); }
@@ -35,6 +34,8 @@ class ChangeAccumulators {
   void append_share(const columnar::Batch& batch, int64_t row, std::string& out) const;
   void add(std::string_view share, State& state) const { change(share, 1, state); }
   void take_back(std::string_view share, State& state) const { change(share, -1, state); }
+  /// Adds all rows of another state, which came later.
+  void merge(const State& from, State& state) const;
   /// Appends the results to the columns of `out` from `first` on.
   void append_results(const State& state, columnar::BatchBuilder& out, size_t first) const;
   size_t size() const { return places_.size(); }
@@ -46,21 +47,15 @@ class ChangeAccumulators {
 
  private:
   struct Place {
-    bool extreme = false;
-    size_t index = 0;  // in `numbers` or `extremes`
-  };
-  struct Extreme {
-    size_t column = 0;
-    bool smallest = false;
+    bool kept = false;
+    size_t index = 0;  // in `numbers` or `kept`
   };
   void change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state) const;
   void change(std::string_view share, int64_t sign, State& state) const;
   void prepare(int64_t sign, State& state) const;
-  void change_extreme(const Extreme& extreme, std::string value, int64_t sign,
-                      std::map<std::string, int64_t>& values) const;
 
   std::vector<Place> places_;
-  std::vector<Extreme> extremes_;
+  std::vector<KeptAggregate> kept_;
   Accumulators numbers_;
   bool takes_back_;
 };

@@ -118,7 +118,7 @@ TEST(ChangeAccumulators, WhatNeverTakesRowsBackKeepsOneValueOfAnExtreme) {
   Running running(/*takes_back=*/false);
   for (int64_t value = 0; value < 100; ++value) running.add(value % 10);
   EXPECT_EQ(running.results(), "+I[100, 0, 4.50, t9, 4, 100]");
-  for (const auto& values : running.state.extremes) EXPECT_EQ(values.size(), 1u);
+  for (const KeptValues& kept : running.state.kept) EXPECT_EQ(kept.times.size(), 1u);
 }
 
 RC_GTEST_PROP(ChangeAccumulators, EqualTheSumOfTheRowsThatAreThereAlsoThroughBytes, ()) {

@@ -153,6 +153,30 @@ const Received* Played::result() const {
   return nullptr;
 }
 
+namespace {
+
+/// Flink's watermark assigner announces none before 1970; the corpus has it behind each table that does not
+/// say that its source makes the watermark.
+void announce_from_1970(const plan::Plan& plan) {
+  for (const plan::NodePtr& node : plan.nodes()) {
+    auto* scan = std::get_if<plan::Scan>(&std::const_pointer_cast<plan::Node>(node)->detail);
+    if (scan == nullptr || !scan->watermark || scan->table.option("connector") != "script" ||
+        scan->table.option("watermark") == "source")
+      continue;
+    const expr::ExprPtr mark = scan->watermark->expression;
+    const auto epoch = expr::literal(int64_t{0}, columnar::with_nullable(mark->type, false));
+    const auto after = expr::resolve_call(">", {mark, epoch});
+    if (!after.ok()) continue;
+    const auto none = expr::literal(std::monostate{}, columnar::with_nullable(mark->type, true));
+    const auto announced = expr::resolve_call("CASE", {*after, mark, none});
+    if (!announced.ok()) continue;
+    scan->watermark->expression = *announced;
+    scan->watermark->trail.reset();
+  }
+}
+
+}  // namespace
+
 Played play(const std::string& text, const std::vector<InputLine>& input, const PlayOptions& options) {
   Played played;
   played.stage = std::make_shared<Stage>();
@@ -176,11 +200,12 @@ Played play(const std::string& text, const std::vector<InputLine>& input, const 
            : changelog == "upsert" ? ::strand::sql::TableRows::kUpserts
                                    : ::strand::sql::TableRows::kNew;
   };
-  const auto job = ::strand::sql::compile(source);
+  auto job = ::strand::sql::compile(source);
   if (!job.ok()) {
     played.error = job.status();
     return played;
   }
+  announce_from_1970(job->plan);
   played.error = engine::check_plan(job->plan, registry, nowhere.env());
   if (!played.error.ok()) return played;
   Player player(job->plan, registry, options, played);

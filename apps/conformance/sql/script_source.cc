@@ -1,6 +1,6 @@
 #include <charconv>
 
-#include "codec/record_decoder.h"
+#include "codec/format_metadata.h"
 #include "conformance/sql/script.h"
 #include "conformance/sql/script_ends.h"
 
@@ -9,13 +9,24 @@ namespace {
 
 constexpr int64_t kFirstTimestamp = 1'704'067'200'000;  // 2024-01-01
 
-/// The columns that stand in the record itself.
-columnar::SchemaPtr record_schema(const connect::TableContext& context) {
+constexpr std::string_view kOfFormat = "value.";  // before the keys of the format's metadata
+
+/// The columns that come from the record, and which of them are metadata of its format.
+struct RecordColumns {
+  columnar::SchemaPtr schema;
+  std::map<size_t, std::string> metadata;
+};
+RecordColumns record_columns(const connect::TableContext& context) {
+  RecordColumns columns;
   std::vector<columnar::Field> fields;
   for (size_t i = 0; i < context.schema->size(); ++i) {
-    if (!context.metadata.contains(i)) fields.push_back((*context.schema)[i]);
+    const auto key = context.metadata.find(i);
+    if (key != context.metadata.end() && !key->second.starts_with(kOfFormat)) continue;
+    if (key != context.metadata.end()) columns.metadata[fields.size()] = key->second.substr(kOfFormat.size());
+    fields.push_back((*context.schema)[i]);
   }
-  return std::make_shared<columnar::Schema>(std::move(fields));
+  columns.schema = std::make_shared<columnar::Schema>(std::move(fields));
+  return columns;
 }
 
 class OneShard final : public flow::ShardFinder {
@@ -34,7 +45,7 @@ class FeedReader final : public flow::SourceReader {
         schema_(context.schema),
         metadata_(context.metadata),
         decoder_(std::move(decoder)),
-        output_(record_schema(context)),
+        output_(record_columns(context).schema),
         skip_bad_(skip_bad) {}
 
   Status assign(const ShardState& shard) override {
@@ -79,8 +90,9 @@ class FeedReader final : public flow::SourceReader {
     size_t next = 0;
     for (size_t i = 0; i < schema_->size(); ++i) {
       const auto key = metadata_.find(i);
-      columns.push_back(key == metadata_.end() ? rows.column_ptr(next++)
-                                               : constant(key->second, i, rows.rows()));
+      columns.push_back(key == metadata_.end() || key->second.starts_with(kOfFormat)
+                            ? rows.column_ptr(next++)
+                            : constant(key->second, i, rows.rows()));
     }
     return columnar::Batch(schema_, std::move(columns), rows.rows()).with_kinds(rows.kinds());
   }
@@ -169,12 +181,18 @@ connect::MakeLookup script_lookup(const std::shared_ptr<Stage>& stage) {
   };
 }
 
-std::vector<columnar::Field> script_metadata(const std::map<std::string, std::string>&) {
+std::vector<columnar::Field> script_metadata(const std::map<std::string, std::string>& options) {
   using columnar::TypeKind;
-  return {{"topic", columnar::make_type(TypeKind::kString, false)},
-          {"partition", columnar::make_type(TypeKind::kInt, false)},
-          {"offset", columnar::make_type(TypeKind::kBigInt, false)},
-          {"timestamp", columnar::timestamp_type(3, /*ltz=*/true, /*nullable=*/false)}};
+  std::vector<columnar::Field> fields = {
+      {"topic", columnar::make_type(TypeKind::kString, false)},
+      {"partition", columnar::make_type(TypeKind::kInt, false)},
+      {"offset", columnar::make_type(TypeKind::kBigInt, false)},
+      {"timestamp", columnar::timestamp_type(3, /*ltz=*/true, /*nullable=*/false)}};
+  const auto format = options.find("format");
+  if (format == options.end()) return fields;
+  for (columnar::Field& field : codec::format_metadata(format->second))
+    fields.push_back({std::string(kOfFormat) + field.name, field.type});
+  return fields;
 }
 
 connect::MakeFinder script_finder() {
@@ -192,8 +210,9 @@ connect::MakeReader script_reader(const std::shared_ptr<Stage>& stage) {
     }
     const auto given = context.options.find("format");
     const std::string format = given == context.options.end() ? "json" : given->second;
-    STRAND_TRY(auto decoder,
-               codec::make_decoder(format, record_schema(context), context.table_schema, context.options));
+    const RecordColumns columns = record_columns(context);
+    STRAND_TRY(auto decoder, codec::make_decoder(format, columns.schema, context.table_schema,
+                                                 context.options, columns.metadata));
     const auto skip = context.options.find(format + ".ignore-parse-errors");
     const bool skip_bad = skip != context.options.end() && skip->second == "true";
     return std::unique_ptr<flow::SourceReader>(

@@ -73,6 +73,22 @@ TEST(Datagen, ValuesLieInTheirRanges) {
   }
 }
 
+TEST(Datagen, ArraysAndRowsAreMadeOfTheirParts) {
+  const auto number = columnar::make_type(columnar::TypeKind::kInt);
+  const columnar::Schema schema(
+      {{"list", columnar::array_type(number)}, {"pair", columnar::row_type({{"a", number}, {"b", number}})}});
+  const auto plans = read_fields(schema, {{"fields.list.element.min", "3"},
+                                          {"fields.list.element.max", "3"},
+                                          {"fields.pair.a.kind", "sequence"},
+                                          {"fields.pair.a.start", "10"},
+                                          {"fields.pair.a.end", "20"},
+                                          {"fields.pair.b.null-rate", "1"}});
+  ASSERT_TRUE(plans.ok()) << plans.status().message();
+  columnar::BatchBuilder out(std::make_shared<const columnar::Schema>(schema));
+  append_row(*plans, 1, 2, 0, out);
+  EXPECT_EQ(columnar::row_to_string(out.finish(), 0), "+I[[3, 3, 3], (12, NULL)]");
+}
+
 TEST(Datagen, ARestoredReaderMakesTheVeryRowsThatWouldHaveFollowed) {
   DatagenReader straight = reader(kOptions);
   ASSERT_TRUE(straight.assign({"0", "", 0}).ok());

@@ -16,6 +16,7 @@ using columnar::TypeKind;
 
 constexpr int64_t kMillisPerDay = 86'400'000;
 constexpr int64_t kLengthMax = 1 << 20;
+constexpr int64_t kElements = 3;  // of an array, if no option says another number
 
 Status bad_value(const std::string& key, const std::string& value, const std::string& expected) {
   return Status(ErrorCode::kBadOption, "'" + key + "' must be " + expected + ", not '" + value + "'");
@@ -67,6 +68,10 @@ Status set_defaults(const std::string& name, const Type& type, FieldPlan& plan) 
     case TypeKind::kTime:
     case TypeKind::kTimestamp:
     case TypeKind::kTimestampLtz:
+    case TypeKind::kRow:
+      break;
+    case TypeKind::kArray:
+      plan.length = kElements;
       break;
     default:
       return Status(ErrorCode::kBadOption,
@@ -162,7 +167,11 @@ void append_time(const Type& type, int64_t at_ms, columnar::ColumnBuilder& out) 
   out.append(at_ms * (columnar::timestamp_units(type.precision) / 1'000));
 }
 
-void append_random(const FieldPlan& plan, Random& random, int64_t at_ms, columnar::ColumnBuilder& out) {
+void append_value(const FieldPlan& plan, Random& random, int64_t row, int64_t at_ms,
+                  columnar::ColumnBuilder& out);
+
+void append_random(const FieldPlan& plan, Random& random, int64_t row, int64_t at_ms,
+                   columnar::ColumnBuilder& out) {
   const Type& type = *out.type();
   switch (type.kind) {
     case TypeKind::kBoolean:
@@ -184,11 +193,31 @@ void append_random(const FieldPlan& plan, Random& random, int64_t at_ms, columna
     case TypeKind::kTimestamp:
     case TypeKind::kTimestampLtz:
       return append_time(type, at_ms - random.between(0, plan.past_ms), out);
+    case TypeKind::kArray: {
+      const int64_t length = plan.varying_length ? random.between(0, plan.length) : plan.length;
+      for (int64_t i = 0; i < length; ++i) append_value(plan.parts[0], random, row, at_ms, out.child(0));
+      return out.close_nested();
+    }
+    case TypeKind::kRow:
+      for (size_t i = 0; i < plan.parts.size(); ++i)
+        append_value(plan.parts[i], random, row, at_ms, out.child(i));
+      return out.close_nested();
     default: {
       const uint64_t span = static_cast<uint64_t>(plan.high) - static_cast<uint64_t>(plan.low);
       const uint64_t offset = span == UINT64_MAX ? random.next() : random.below(span + 1);
       return append_whole(type.kind, static_cast<int64_t>(static_cast<uint64_t>(plan.low) + offset), out);
     }
+  }
+}
+
+void append_value(const FieldPlan& plan, Random& random, int64_t row, int64_t at_ms,
+                  columnar::ColumnBuilder& out) {
+  if (plan.null_rate > 0 && random.chance(plan.null_rate)) {
+    out.append_null();
+  } else if (plan.sequence) {
+    append_whole(out.type()->kind, plan.low + row, out);
+  } else {
+    append_random(plan, random, row, at_ms, out);
   }
 }
 
@@ -209,9 +238,16 @@ Result<FieldPlan> read_field(const columnar::Field& field,
   STRAND_OK(set_defaults(field.name, *field.type, plan));
   const FieldPlan whole_type = plan;
   const std::string prefix = "fields." + field.name + ".";
+  std::vector<std::string> parts;
+  for (const columnar::Field& part : field.type->children) {
+    parts.push_back(part.name);
+    STRAND_TRY(FieldPlan made, read_field({field.name + "." + part.name, part.type}, options));
+    plan.parts.push_back(std::move(made));
+  }
   for (auto option = options.lower_bound(prefix);
        option != options.end() && option->first.starts_with(prefix); ++option) {
     const std::string what = option->first.substr(prefix.size());
+    if (std::ranges::find(parts, what.substr(0, what.find('.'))) != parts.end()) continue;
     STRAND_OK(set_option(option->first, what, option->second, *field.type, plan));
   }
   if (plan.sequence) STRAND_OK(check_sequence(field, prefix, options));
@@ -258,13 +294,7 @@ void append_row(const std::vector<FieldPlan>& plans, uint64_t seed, int64_t row,
     const FieldPlan& plan = plans[i];
     columnar::ColumnBuilder& column = out.column(i);
     Random random(combine_hash(combine_hash(seed, plan.salt), static_cast<uint64_t>(row)));
-    if (plan.null_rate > 0 && random.chance(plan.null_rate)) {
-      column.append_null();
-    } else if (plan.sequence) {
-      append_whole(column.type()->kind, plan.low + row, column);
-    } else {
-      append_random(plan, random, at_ms, column);
-    }
+    append_value(plan, random, row, at_ms, column);
   }
   out.end_row();
 }

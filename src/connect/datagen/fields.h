@@ -25,10 +25,11 @@ struct FieldPlan {
   bool varying_length = false;
   int64_t past_ms = 0;
   double null_rate = 0;
+  std::vector<FieldPlan> parts = {};  // of an ARRAY its element, of a ROW its fields
 };
 
-/// Reads the plans of the columns. kBadOption: a value that does not fit, a type that cannot be made up
-/// (nested ones).
+/// Reads the plans of the columns. An element is `fields.NAME.element.…`, a field of a ROW
+/// `fields.NAME.FIELD.…`. kBadOption: a value that does not fit, a type that cannot be made up (MAP).
 Result<std::vector<FieldPlan>> read_fields(const columnar::Schema& schema,
                                            const std::map<std::string, std::string>& options);
 

@@ -1,0 +1,67 @@
+// Aggregates that must keep the values of their rows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state/accumulators.h"
+
+namespace strand::state {
+
+/// What one such aggregate knows of one key.
+struct KeptValues {
+  std::map<std::string, int64_t> times{};  // how often a value is there; below 0: taken back before it came
+  std::vector<std::string> list{};         // in the order in which they came
+  int64_t distinct = 0;                    // values that are there at least once
+  std::string number{};                    // SUM and AVG of them
+};
+
+/// MIN, MAX, PERCENTILE, COLLECT, FIRST_VALUE, LAST_VALUE, ARRAY_AGG, LAG, and whatever is DISTINCT.
+///
+/// A value is the bytes of the argument of one row, in a form that each kind chooses. With `takes_back` every
+/// value is kept, because the row that gave it may be taken back; without it MIN, MAX, FIRST_VALUE and
+/// LAST_VALUE keep one. A value that is taken back before it came is remembered, and settles when it comes.
+/// NULLs do not count, but in ARRAY_AGG and LAG with `nulls`. Of equal values in a list the oldest is taken
+/// back.
+///
+/// Source: Flink FirstValueWithRetractAggFunction, ArrayAggFunction, PercentileAggFunction.
+class KeptAggregate {
+ public:
+  KeptAggregate(const AccumulatorSpec& spec, bool takes_back);
+  /// Whether an aggregate is of this kind; else Accumulators can do it.
+  static bool keeps(const AccumulatorSpec& spec);
+
+  /// Appends the value of a row; false: the row does not count.
+  bool append_value(const columnar::Batch& batch, int64_t row, std::string& out) const;
+  /// Adds a value (`sign` 1) or takes it back (-1).
+  void change(std::string_view value, int64_t sign, KeptValues& kept) const;
+  /// Adds all that `from` keeps, behind what is there.
+  void merge(const KeptValues& from, KeptValues& kept) const;
+  void append_result(const KeptValues& kept, columnar::ColumnBuilder& out) const;
+
+  void encode(const KeptValues* kept, ByteWriter& out) const;
+  Status decode(ByteReader& in, KeptValues& kept) const;
+  static int64_t memory_bytes(const KeptValues& kept);
+
+ private:
+  bool extreme() const { return spec_.op == AccumulatorOp::kMin || spec_.op == AccumulatorOp::kMax; }
+  bool listed() const {
+    return spec_.op == AccumulatorOp::kFirst || spec_.op == AccumulatorOp::kLast ||
+           spec_.op == AccumulatorOp::kArray || spec_.op == AccumulatorOp::kLag;
+  }
+  /// SUM, AVG: equal values have equal shares in a sum.
+  bool summed() const { return spec_.op == AccumulatorOp::kSum || spec_.op == AccumulatorOp::kAvg; }
+  void change_list(std::string_view value, int64_t sign, KeptValues& kept) const;
+  void keep_best(std::string_view value, KeptValues& kept) const;
+  std::vector<double> percentiles(const KeptValues& kept) const;
+
+  AccumulatorSpec spec_;
+  bool takes_back_;
+  Accumulators number_;
+};
+
+}  // namespace strand::state
