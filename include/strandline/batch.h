@@ -26,6 +26,7 @@ class Batch {
   /// with the stream's columns. The receiver owns them and calls their `release`; the batch may go before
   /// that.
   void to_arrow(ArrowSchema* schema, ArrowArray* array) const;
+  const std::shared_ptr<const detail::BatchRows>& data() const { return rows_; }
 
  private:
   std::shared_ptr<const detail::BatchRows> rows_;

@@ -157,6 +157,13 @@ class DataStream {
   }
   /// Into the columns of the same names. `writer` names the share of the table that this stream owns.
   void write(Table table, std::string writer) const { rows().write(std::move(table), std::move(writer)); }
+  /// Gives each element to `f`, on a thread of the job; `name` is the sink's. After a crash those since the
+  /// last checkpoint come again.
+  template <std::invocable<const T&> F>
+  void for_each(std::string name, F f) const {
+    detail::take_elements(handle_, detail::row_type<T>(), std::move(name),
+                          [f](const void* element) { f(*static_cast<const T*>(element)); });
+  }
   const detail::Handle& handle() const { return handle_; }
 
  private:

@@ -1,4 +1,7 @@
 // Typed streams: from the templates of the API to plan nodes.
+#include <stdexcept>
+
+#include "api/batch.h"
 #include "api/elements.h"
 #include "api/flows.h"
 #include "api/function_host.h"
@@ -254,12 +257,13 @@ Handle late_output(const Handle& in, size_t input, const RowType& type) {
 Handle add_window(WindowSpec spec, const std::vector<Handle>& inputs) {
   return add(inputs[0], [&]() -> NodeResult {
     STRAND_TRY(const auto checked, api::make_window_flow(spec, {}));
+    const auto probe = spec.make();
+    if (probe->owner() != nullptr) STRAND_OK(check_states(*probe->owner(), true));
     plan::Function function;
     function.kind = spec.kind;
     function.keyed = true;
     function.judges_lateness = true;
     function.waits_for_time = spec.assigner.event_time;
-    const auto probe = spec.make();
     if (probe->owner() != nullptr) function.state = api::states_text(*probe->owner());
     function.state["contents"] =
         std::string(probe->folds() && !spec.evictor ? "fold of " : "elements of ") + probe->stored_type();
@@ -317,6 +321,20 @@ IntervalJoined add_interval_join(IntervalJoinSpec spec, const Handle& left, cons
     return made;
   });
   return {result, join};
+}
+
+void take_elements(const Handle& in, const RowType& type, std::string name,
+                   std::function<void(const void*)> take) {
+  Stream(rows_of(in, type, {})).take(std::move(name), [&type, take](const Batch& batch) {
+    const columnar::Batch& rows = batch.data()->rows;
+    api::ElementReader reader(type);
+    reader.begin(rows);
+    for (int64_t row = 0; row < rows.rows(); ++row) {
+      const auto element = reader.read(row);
+      if (!element.ok()) throw std::runtime_error(element.status().to_string());
+      take(*element);
+    }
+  });
 }
 
 void set_uid(const Handle& handle, std::string id) {

@@ -88,7 +88,10 @@ class KeyedFunctionFlow final : public KeyedFlow {
 class FunctionFlow final : public flow::Operator {
  public:
   FunctionFlow(const FunctionSpec& spec, std::shared_ptr<const SideOutputs> sides, bool flink_restore)
-      : output_(*spec.output, std::move(sides)), host_(spec, output_, home_), flink_restore_(flink_restore) {
+      : output_(*spec.output, std::move(sides)),
+        host_(spec, output_, home_),
+        flink_restore_(flink_restore),
+        pure_(spec.kind == "map" || spec.kind == "flat map") {
     for (const RowType* type : spec.inputs) readers_.push_back(std::make_unique<ElementReader>(*type));
   }
 
@@ -101,6 +104,14 @@ class FunctionFlow final : public flow::Operator {
     context_->ledger->add(obs::Entry::kIn, batch.rows());
     context_->ledger->add(obs::Entry::kCounted, batch.rows());
     return run(out, [&] { return elements(static_cast<size_t>(input), batch); });
+  }
+  /// A function of the element alone says of a held one what it said before.
+  Status process_held(const columnar::Batch& batch, flow::Emitter& out) override {
+    if (!pure_) return Status();
+    output_.begin(out);
+    STRAND_OK(guarded(*context_, [&] { return elements(0, batch); }));
+    output_.take_rows();
+    return output_.end();
   }
   Status before_barrier(flow::Emitter& out) override {
     return run(out, [&] {
@@ -151,6 +162,7 @@ class FunctionFlow final : public flow::Operator {
   StateHome home_;
   FunctionHost host_;
   bool flink_restore_;
+  bool pure_;
   bool started_ = false;
   flow::OperatorContext* context_ = nullptr;
 };

@@ -95,7 +95,9 @@ WallTime KeyedFlow::next_wakeup() const {
 }
 
 Status KeyedFlow::snapshot(Epoch, state::SnapshotBuilder& out) {
-  out.add(kKeyedSection, kKeyedVersion, op_->save());
+  out.add_deferred(
+      kKeyedSection, kKeyedVersion,
+      [frozen = op_->keyed_state().freeze()]() -> Result<std::string> { return frozen->encode(); });
   return Status();
 }
 

@@ -41,6 +41,14 @@ struct strand::state::Codec<strand::api::StoredElement> {
 
 namespace strand::api {
 
+/// Elements of one input; those of two are not carried over.
+inline Status change_type(std::vector<StoredElement>& elements, const TypeChange& change) {
+  for (StoredElement& element : elements) {
+    STRAND_TRY(element.bytes, change.argument(0).apply(element.bytes));
+  }
+  return Status();
+}
+
 using strandline::detail::WindowCode;
 using strandline::detail::WindowSpec;
 
@@ -67,10 +75,25 @@ struct WindowHost {
   }
 };
 
+/// Contents that can be told of again after a restore.
+class ToldContents : public ops::WindowContents {
+ public:
+  /// The windows that have contents, in the order of keys.
+  virtual std::vector<state::StateKey> windows() = 0;
+};
+
+template <class V>
+std::vector<state::StateKey> keys_of(state::Table<V>& table) {
+  std::vector<state::StateKey> keys;
+  table.for_each([&](const state::StateKey& key, V&) { keys.push_back(key); });
+  return keys;
+}
+
 /// Elements folded as they come, into bytes.
-class FoldedBytes final : public ops::WindowContents {
+class FoldedBytes final : public ToldContents {
  public:
   explicit FoldedBytes(WindowHost& host) : host_(host) {}
+  std::vector<state::StateKey> windows() override { return keys_of(*table_); }
   Status open(state::KeyedState& state) override {
     state_ = &state;
     STRAND_TRY(table_, state.table<std::string>(kContents, "fold<" + host_.code->stored_type() + ">"));
@@ -113,8 +136,9 @@ class FoldedBytes final : public ops::WindowContents {
 };
 
 /// Every element.
-class KeptElements final : public ops::WindowContents {
+class KeptElements final : public ToldContents {
  public:
+  std::vector<state::StateKey> windows() override { return keys_of(*table_); }
   KeptElements(WindowHost& host, const WindowSpec& spec) : host_(host), measure_(spec.measure) {
     for (const RowType* type : spec.inputs) types_.push_back(type);
     if (!spec.evictor) return;
@@ -348,18 +372,49 @@ class WindowFlow final : public KeyedFlow {
     STRAND_OK(KeyedFlow::open(context));
     return host_.code->owner() == nullptr ? Status() : bind_states(*host_.code->owner(), home_);
   }
+  /// Windows that have told a result and may yet correct it (replay.md F2): the results are those of their
+  /// contents, unless a trigger, an evictor or a state of the function has a part in them.
+  Status emit_held(flow::Emitter& out) override {
+    const bool from_contents = !spec_.trigger && !spec_.custom_trigger && !spec_.evictor &&
+                               host_.code->owner() == nullptr && !home_.merging && spec_.assigner.event_time;
+    if (!from_contents || spec_.allowed_lateness.count() == 0 || flink_restore_) return Status();
+    output_.begin(out);
+    STRAND_OK(guarded(*context_, [&] { return tell_again(); }));
+    output_.take_rows();  // they were booked when they were news
+    return output_.end();
+  }
 
  private:
+  Status tell_again() {
+    state::KeyedState& state = op_->keyed_state();
+    home_.has_key = true;
+    for (const state::StateKey& key : contents_->windows()) {
+      const window::Window window{key.space.first, key.space.second};
+      if (EventTime{window.last()} > context_->judge(key.group)) continue;
+      state.set_key(key.group, key.key);
+      const ops::Firing::Facts facts{.window = window,
+                                     .watermark = context_->judge(key.group),
+                                     .now = context_->now,
+                                     .timestamp = {window.last()}};
+      STRAND_OK(contents_->fire(ops::Firing(facts, state, *this), key.space));
+    }
+    home_.has_key = false;
+    return Status();
+  }
+
   Result<std::unique_ptr<ops::KeyedOperator>> make_operator(const flow::OperatorContext& context) override {
     ops::StreamWindowOptions options = options_of(spec_);
     options.key_groups = context.key_groups;
     options.floor = context.floor;
     options.flink_restore = flink_restore_;
+    std::unique_ptr<ToldContents> contents;
     if (host_.code->folds() && !spec_.evictor) {
-      options.contents = std::make_unique<FoldedBytes>(host_);
+      contents = std::make_unique<FoldedBytes>(host_);
     } else {
-      options.contents = std::make_unique<KeptElements>(host_, spec_);
+      contents = std::make_unique<KeptElements>(host_, spec_);
     }
+    contents_ = contents.get();
+    options.contents = std::move(contents);
     STRAND_TRY(std::unique_ptr<ops::KeyedOperator> made, ops::StreamWindowOperator::make(std::move(options)));
     return made;
   }
@@ -369,6 +424,7 @@ class WindowFlow final : public KeyedFlow {
   bool flink_restore_;
   FunctionCall call_;
   WindowHost host_;
+  ToldContents* contents_ = nullptr;  // the operator's
 };
 
 Status check_window(const WindowSpec& spec) {

@@ -2,10 +2,11 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <map>
 #include <stdexcept>
 
 #include "env/real.h"
-#include "strandline/job.h"
+#include "strandline/stream.h"
 
 namespace strandline {
 namespace {
@@ -74,6 +75,38 @@ TEST_F(Take, AFunctionMayThrowAnything) {
   Job job("thrown");
   numbers(job).take("all", [](const Batch&) { throw 7; });
   EXPECT_EQ(run_job(job), 3);
+}
+
+struct Number {
+  int64_t n = 0;
+  int64_t twice = 0;
+  static auto fields() { return strandline::fields("n", &Number::n, "twice", &Number::twice); }
+};
+/// The running total of each key.
+class Total : public KeyedProcessFunction<int64_t, Number, std::pair<int64_t, int64_t>> {
+ public:
+  void process_element(const Number& number, KeyedContext<int64_t>& context,
+                       Collector<std::pair<int64_t, int64_t>>& out) override {
+    total_.update(total_.value_or(0) + number.twice);
+    out.collect({context.current_key(), *total_.value()});
+  }
+
+ private:
+  ValueState<int64_t> total_{*this, "total"};
+};
+
+TEST_F(Take, TypedStreamsRunOnThreadsAndGiveTheirElements) {
+  Job job("typed");
+  std::map<int64_t, int64_t> totals;  // the sink is one, and one thread steps it
+  numbers(job)
+      .as<Number>()
+      .key_by([](const Number& number) { return number.n % 3; })
+      .process<Total>()
+      .for_each("totals",
+                [&](const std::pair<int64_t, int64_t>& total) { totals[total.first] = total.second; });
+  EXPECT_EQ(run_job(job), 0);
+  EXPECT_THAT(totals, ::testing::ElementsAre(::testing::Pair(0, 3'366), ::testing::Pair(1, 3'434),
+                                             ::testing::Pair(2, 3'300)));
 }
 
 TEST_F(Take, TwoStreamsNeedTwoNames) {

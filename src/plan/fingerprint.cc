@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/stored_type.h"
 #include "columnar/type.h"
 #include "plan/plan.h"
 
@@ -186,6 +187,21 @@ std::string plain(const json& value) {
   return text.empty() ? "none" : text;
 }
 
+/// Whether state of a function, `value of T`, can be carried over.
+bool carries_over(const json& before, const json& now) {
+  if (!before.is_string() || !now.is_string()) return false;
+  const auto split = [](const std::string& text) {
+    const size_t of = text.find(" of ");
+    return of == std::string::npos ? std::pair{text, std::string()}
+                                   : std::pair{text.substr(0, of), text.substr(of + 4)};
+  };
+  const auto [old_kind, old_type] = split(before.get<std::string>());
+  const auto [kind, type] = split(now.get<std::string>());
+  return old_kind == kind && TypeChange::between(old_type, type).ok();
+}
+
+bool is_function_state(const std::string& name) { return name.starts_with("state ") || name == "contents"; }
+
 void compare(const std::string& id, const json& before, const json& now,
              std::vector<std::string>& differences) {
   const auto kind = [](const json& node) { return plain(node.contains("kind") ? node["kind"] : json()); };
@@ -196,6 +212,7 @@ void compare(const std::string& id, const json& before, const json& now,
   for (const auto& [name, value] : now.items()) {
     const json old = before.contains(name) ? before[name] : json();
     if (old == value) continue;
+    if (is_function_state(name) && (old.is_null() || carries_over(old, value))) continue;
     differences.push_back(id + ": " + name + " of the snapshot: " + plain(old) +
                           "; of the plan: " + plain(value));
   }

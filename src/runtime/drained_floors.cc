@@ -18,6 +18,11 @@ EventTime raise(std::vector<checkpoint::OperatorPart>& parts, EventTime least) {
   return highest;
 }
 
+bool closes_windows(const plan::Detail& detail) {
+  const auto* function = std::get_if<plan::Function>(&detail);
+  return std::holds_alternative<plan::WindowAggregate>(detail) || (function != nullptr && function->waits_for_time);
+}
+
 }  // namespace
 
 void raise_drained_floors(const Graph& graph, checkpoint::Manifest& manifest) {
@@ -25,7 +30,7 @@ void raise_drained_floors(const Graph& graph, checkpoint::Manifest& manifest) {
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const GraphNode& node = graph.nodes[i];
     EventTime closed = closed_behind[i];
-    if (std::holds_alternative<plan::WindowAggregate>(node.node->detail)) {
+    if (closes_windows(node.node->detail)) {
       closed = raise(manifest.operators[node.id], closed);
     }
     for (const GraphNode::Edge& edge : node.inputs) {

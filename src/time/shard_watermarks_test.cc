@@ -147,6 +147,14 @@ TEST_F(Shards, ARowFromTheFutureDoesNotMoveTheWatermark) {
   EXPECT_EQ(marks_.view(a).last_event, EventTime{601'000});
 }
 
+// Where a tick follows each poll, no time lies between two.
+TEST_F(Shards, AShardMayBeIdleFromAnyInstantWhereTicksFollowPolls) {
+  const size_t a = marks_.add("a");
+  row(a, 100);
+  tick(1'200);
+  EXPECT_EQ(marks_.idle_from(a, {1'200}, {0}), WallTime{31'201});
+}
+
 TEST_F(Shards, AShardThatIsHeldBackDoesNotGrowSilent) {
   const size_t a = marks_.add("a");
   row(a, 100);

@@ -60,14 +60,15 @@ class JobRunner {
     for (const std::string& line : lines) script->add("S1", at = at + Duration{100}, line);
     script->finish();
     registry_.add(name, sim::script_connector(script));
+    scripts_[name] = std::move(script);
   }
+  /// Nothing of the table can be read, until `let_go`.
+  void hold_back(const std::string& name) { scripts_.at(name)->not_before(kStart + Duration{1'000'000'000}); }
+  void let_go(const std::string& name) { scripts_.at(name)->not_before(WallTime{0}); }
 
   /// Each leg goes on where the newest snapshot is; then one runs to the end of the input.
   void run(const std::vector<Leg>& legs = {}, int32_t last_parallelism = 1) {
-    for (const Leg& leg : legs) {
-      if (::testing::Test::HasFatalFailure()) return;
-      run_leg(leg);
-    }
+    run_legs(legs);
     start(last_parallelism);
     if (attempt_ == nullptr) return;
     const Status ended = driver_->run_until(world_.clock.now() + Duration{600'000});
@@ -77,6 +78,12 @@ class JobRunner {
     end_attempt();
   }
 
+  void run_legs(const std::vector<Leg>& legs) {
+    for (const Leg& leg : legs) {
+      if (::testing::Test::HasFatalFailure()) return;
+      run_leg(leg);
+    }
+  }
   /// Runs until an attempt fails, and returns why.
   Status run_to_failure() {
     start(1);
@@ -123,7 +130,7 @@ class JobRunner {
     options.retained = 2;
     auto attempt = runtime::JobAttempt::start(plan_, registry_, options, {}, world_.env(), &events_);
     if (!attempt.ok()) start_error_ = attempt.status();
-    ASSERT_TRUE(attempt.ok() || expects_refusal_) << attempt.status().to_string();
+    ASSERT_TRUE(attempt.ok() || std::exchange(expects_refusal_, false)) << attempt.status().to_string();
     if (!attempt.ok()) return;
     attempt_ = *std::move(attempt);
     driver_ = std::make_unique<sim::VirtualDriver>(world_, *attempt_);
@@ -154,7 +161,9 @@ class JobRunner {
   void note() {
     ledgers_.clear();
     for (const auto& [name, task] : attempt_->view().tasks) {
-      for (const auto& op : task.operators) ledgers_[op.id] += op.ledger;
+      for (const auto& op : task.operators) {
+        ledgers_[op.id] += op.ledger;
+      }
     }
   }
 
@@ -167,6 +176,7 @@ class JobRunner {
   NotedEvents events_;
   std::unique_ptr<runtime::JobAttempt> attempt_;
   std::unique_ptr<sim::VirtualDriver> driver_;
+  std::map<std::string, std::shared_ptr<sim::Script>> scripts_;
   std::map<std::string, obs::Ledger> ledgers_;
   Status start_error_;
   bool expects_refusal_ = false;

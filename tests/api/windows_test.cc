@@ -139,6 +139,22 @@ TEST(StreamWindows, ALateElementCorrectsTheResultOrGoesToTheLateStream) {
   EXPECT_EQ(runner.ledger("windows")[strand::obs::Entry::kLate], 1);
 }
 
+TEST(StreamWindows, AnElementOfNoWindowIsCountedAsFiltered) {
+  JobRunner runner([] {
+    Job job("job");
+    log(clicks(job)
+            .key_by(&Click::user)
+            .window(SlidingEventTimeWindows::of(2s, 10s))
+            .process<Spends>()
+            .uid("gaps"));
+    return job;
+  });
+  runner.feed("script", {click("a", 1, 1), click("a", 5, 2), click("a", 11, 3)});
+  runner.run();
+  EXPECT_THAT(runner.rows("log"), ElementsAre("+I[a 0: 1]", "+I[a 10: 3]"));
+  EXPECT_EQ(runner.ledger("gaps")[strand::obs::Entry::kFiltered], 1);
+}
+
 TEST(StreamWindows, ProcessingTimeWindowsCloseByTheClock) {
   // The clock stands at whole multiples of 100 ms behind 10:00 when an element is read.
   EXPECT_THAT(window_rows(
@@ -189,6 +205,55 @@ TEST(StreamWindows, WhatIsNoWindowIsAnErrorOfTheJob) {
                     .aggregate(Sum());
               }),
               HasSubstr("session windows need a trigger that can merge"));
+}
+
+// What readers have seen closed by a drain stays closed; what comes later is on time (replay.md T5).
+TEST(StreamWindows, AStopWithDrainClosesThemForGood) {
+  JobRunner runner([] {
+    Job job("job");
+    const auto sums =
+        clicks(job).key_by(&Click::user).window(TumblingEventTimeWindows::of(10s)).process<Spends>();
+    log(sums);
+    log(sums.late().map(&Click::spend), "late");
+    return job;
+  });
+  runner.feed("script", {click("a", 1, 1), click("a", 12, 2), click("a", 13, 3), click("a", 25, 4)});
+  runner.run({{250, 1, strand::testing::Leg::End::kDrain}}, 2);
+  EXPECT_THAT(runner.rows("log"), ElementsAre("+I[a 0: 1]", "+I[a 10: 2]", "+I[a 20: 4]"));
+  EXPECT_THAT(runner.rows("late"), ElementsAre("+I[3]"));
+}
+
+struct Total {
+  std::string user;
+  int64_t spend = 0;
+  static auto fields() { return strandline::fields("user", &Total::user, "spend", &Total::spend); }
+};
+
+// replay.md F2: the flush finds the correction dead, and what was there before it in the state of the window.
+TEST(StreamWindows, AResultThatMayBeCorrectedOutlivesTheFlush) {
+  JobRunner runner([] {
+    Job job("job");
+    clicks(job)
+        .key_by(&Click::user)
+        .window(TumblingEventTimeWindows::of(10s))
+        .allowed_lateness(60s)
+        .reduce([](const Click& a, const Click& b) { return Click{a.user, a.spend + b.spend, b.at}; })
+        .map([](const Click& c) { return Total{c.user, c.spend}; })
+        .write(table_of<Total>("totals", {{"connector", "simstore"}}, {"user"}), "strand");
+    return job;
+  });
+  // Told as 1 in front of a checkpoint, corrected to 5 behind it.
+  runner.feed("script", {click("a", 1, 1), click("b", 12, 2), click("b", 13, 0), click("b", 14, 0),
+                         click("b", 15, 0), click("b", 16, 0), click("b", 17, 0), click("a", 2, 4),
+                         click("b", 18, 0), click("b", 18, 0), click("b", 18, 0), click("b", 18, 0)});
+  runner.run_legs({{850, 1}});
+  EXPECT_THAT(runner.store().dump("totals"), ElementsAre("a: spend=5"));
+  runner.hold_back("script");
+  runner.run_legs({{100, 2}});
+  EXPECT_THAT(runner.store().dump("totals"), ElementsAre("a: spend=1"));
+  runner.let_go("script");
+  runner.run();
+  EXPECT_THAT(runner.store().dump("totals"), ElementsAre("a: spend=5", "b: spend=2"));
 }
 
 // ---- joins in windows

@@ -74,6 +74,8 @@ struct IntervalJoined {
 IntervalJoined add_interval_join(IntervalJoinSpec spec, const Handle& left, const Handle& right);
 
 void set_uid(const Handle& handle, std::string id);
+void take_elements(const Handle& in, const RowType& type, std::string name,
+                   std::function<void(const void*)> take);
 
 // Hashes as Java's hashCode gives them: the key groups are those of Flink's DataStream API.
 int32_t hash_text(std::string_view text);

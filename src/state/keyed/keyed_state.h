@@ -1,6 +1,7 @@
 // The keyed state of one operator on the heap: named tables, timers, and the key that is being worked on.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,13 +13,33 @@
 
 namespace strand::state {
 
+/// A table as saved, which nobody has asked for yet. Immutable.
+struct SavedTable {
+  std::string type;
+  std::vector<RawEntry> entries;
+};
+
+/// Keyed state as it was at a freeze: what a snapshot writes, on another thread than the task's.
+struct FrozenKeyedState {
+  struct Head {
+    std::string name;
+    std::string type;
+  };
+  std::vector<std::pair<Head, std::unique_ptr<FrozenTable>>> tables;
+  std::vector<std::pair<std::string, std::shared_ptr<const SavedTable>>> not_opened;
+  std::array<std::vector<Timer>, 2> timers;
+  /// Once.
+  std::string encode();
+};
+
 /// Holds whatever C++ functions keep by key. Every access is for the current key and, where windows are
 /// concerned, a namespace of it. Belongs to one task.
 ///
-/// `save` writes everything, by key group; `load` takes the groups that this subtask owns now, so a rescale
-/// is loading the parts of all old subtasks that overlap. A table that nobody has asked for yet is kept as
-/// saved: functions may open their states late, and a state that is no longer used is not lost. A table of
-/// another type is refused.
+/// A snapshot is frozen at the barrier and encoded behind the task (docs/adr/0011-frozen-pages.md); `save`
+/// does both. `load` takes the groups that this subtask owns now, so a rescale is loading the parts of all
+/// old subtasks that overlap. A table that nobody has asked for yet is kept as saved: functions may open
+/// their states late, and a state that is no longer used is not lost. Values of another type are carried over
+/// where nothing is lost by that (base/stored_type.h), else refused.
 class KeyedState {
  public:
   static constexpr int32_t kVersion = 1;
@@ -59,17 +80,17 @@ class KeyedState {
   Timers& timers(TimeDomain domain) { return timers_[static_cast<size_t>(domain)]; }
   const Timers& timers(TimeDomain domain) const { return timers_[static_cast<size_t>(domain)]; }
 
-  std::string save() const;
+  /// Everything as it is now; copies timers, and nothing else.
+  std::shared_ptr<FrozenKeyedState> freeze() const;
+  std::string save() const { return freeze()->encode(); }
   Status load(std::string_view bytes);
 
   /// Values held, over all tables.
   int64_t entries() const;
 
  private:
-  struct Saved {
-    std::string type;
-    std::vector<RawEntry> entries;
-  };
+  static Result<TypeChange> change_of(const std::string& name, const std::string& saved,
+                                      const std::string& wanted);
   static Status other_type(const std::string& name, const std::string& saved, const std::string& wanted);
   Status adopt(const std::string& name, std::unique_ptr<TableBase> table);
   Status load_table(ByteReader& in);
@@ -79,7 +100,7 @@ class KeyedState {
   std::string key_;
   WallTime now_;
   std::map<std::string, std::unique_ptr<TableBase>> tables_;
-  std::map<std::string, Saved> not_opened_;
+  std::map<std::string, std::shared_ptr<const SavedTable>> not_opened_;
   Timers timers_[2];
 };
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "state/keyed/key_group.h"
 #include "state/keyed/states.h"
 
@@ -55,6 +57,39 @@ TEST(KeyedState, KeysAndTimersGoWithTheirKeyGroup) {
   EXPECT_EQ(whole.timers(TimeDomain::kEvent).size(), 127);
   whole.set_key(77, "key-77");
   EXPECT_EQ(restored.get(), 77);
+}
+
+// The values of a key group that a snapshot still reads are copied before they change.
+TEST(KeyedState, AFrozenStateStaysAsItWasWhileItIsWrittenElsewhere) {
+  KeyedState state(kAll);
+  auto value = *ValueState<int64_t>::open(state, "v");
+  auto list = *ListState<int64_t>::open(state, "l");
+  for (int32_t group = 0; group < 64; ++group) {
+    for (const char* key : {"a", "b", "c"}) {
+      state.set_key(group, key);
+      value.set(group);
+      list.add(group);
+      state.timers(TimeDomain::kEvent).set(state.at({}), group);
+    }
+  }
+  const std::string before = state.save();
+  const auto frozen = state.freeze();
+  std::string written;
+  std::thread writer([&] { written = frozen->encode(); });
+  for (int32_t group = 0; group < 64; ++group) {
+    state.set_key(group, "a");
+    value.set(-1);
+    list.add(-1);
+    state.set_key(group, "b");
+    value.clear();
+    state.timers(TimeDomain::kEvent).erase(state.at({}), group);
+    state.set_key(group, "d");
+    value.set(-1);
+  }
+  writer.join();
+  EXPECT_EQ(written, before);
+  EXPECT_NE(state.save(), before);
+  EXPECT_EQ(state.entries(), 64 * 6);
 }
 
 TEST(KeyedState, AStateThatNobodyHasOpenedYetIsKept) {

@@ -39,6 +39,26 @@ struct Codec<Timed<T>> {
   }
 };
 
+inline Status change_type(Timed<std::string>& timed, const TypeChange& change) {
+  STRAND_TRY(timed.value, change.apply(timed.value));
+  return Status();
+}
+inline Status change_type(std::vector<Timed<std::string>>& list, const TypeChange& change) {
+  const TypeChange element = change.argument(0);
+  for (Timed<std::string>& timed : list) STRAND_OK(change_type(timed, element));
+  return Status();
+}
+inline Status change_type(std::map<std::string, Timed<std::string>>& map, const TypeChange& change) {
+  std::map<std::string, Timed<std::string>> changed;
+  for (auto& [key, timed] : map) {
+    STRAND_TRY(std::string new_key, change.argument(0).apply(key));
+    STRAND_OK(change_type(timed, change.argument(1)));
+    changed.emplace(std::move(new_key), std::move(timed));
+  }
+  map = std::move(changed);
+  return Status();
+}
+
 /// What the kinds share: a table, the current key, and the rule of expiry.
 template <class Stored>
 class KeyedHandle {
@@ -85,9 +105,9 @@ class KeyedHandle {
 
 /// Has snapshots leave out single values that have expired.
 template <class T>
-void drop_expired_when_saved(KeyedState& state, Table<Timed<T>>& table, const std::optional<Ttl>& ttl) {
+void drop_expired_when_saved(Table<Timed<T>>& table, const std::optional<Ttl>& ttl) {
   if (!ttl || !ttl->drop_in_snapshot) return;
-  table.on_save([&state, life = ttl->life](Timed<T>& timed) { return timed.touched + life > state.now(); });
+  table.on_save([life = ttl->life](Timed<T>& timed, WallTime now) { return timed.touched + life > now; });
 }
 
 template <class T>
@@ -97,7 +117,7 @@ class ValueState : public KeyedHandle<Timed<T>> {
   static Result<ValueState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {},
                                  const std::string& type = Codec<Timed<T>>::name()) {
     STRAND_TRY(auto* table, state.table<Timed<T>>(name, type));
-    drop_expired_when_saved(state, *table, ttl);
+    drop_expired_when_saved(*table, ttl);
     return ValueState(state, *table, ttl);
   }
   std::optional<T> get(Namespace space = {}) {
@@ -128,8 +148,8 @@ class ListState : public KeyedHandle<std::vector<Timed<T>>> {
                                 const std::string& type = Codec<std::vector<Timed<T>>>::name()) {
     STRAND_TRY(auto* table, state.table<std::vector<Timed<T>>>(name, type));
     if (ttl && ttl->drop_in_snapshot) {
-      table->on_save([&state, life = ttl->life](std::vector<Timed<T>>& list) {
-        std::erase_if(list, [&](const Timed<T>& timed) { return timed.touched + life <= state.now(); });
+      table->on_save([life = ttl->life](std::vector<Timed<T>>& list, WallTime now) {
+        std::erase_if(list, [&](const Timed<T>& timed) { return timed.touched + life <= now; });
         return !list.empty();
       });
     }
@@ -187,8 +207,8 @@ class MapState : public KeyedHandle<std::map<K, Timed<V>>> {
     using Stored = std::map<K, Timed<V>>;
     STRAND_TRY(auto* table, state.table<Stored>(name, type));
     if (ttl && ttl->drop_in_snapshot) {
-      table->on_save([&state, life = ttl->life](std::map<K, Timed<V>>& map) {
-        std::erase_if(map, [&](const auto& entry) { return entry.second.touched + life <= state.now(); });
+      table->on_save([life = ttl->life](std::map<K, Timed<V>>& map, WallTime now) {
+        std::erase_if(map, [&](const auto& entry) { return entry.second.touched + life <= now; });
         return !map.empty();
       });
     }
@@ -240,7 +260,7 @@ class ReducingState : public KeyedHandle<Timed<T>> {
   static Result<ReducingState> open(KeyedState& state, const std::string& name, Reduce reduce,
                                     std::optional<Ttl> ttl = {}) {
     STRAND_TRY(auto* table, state.table<Timed<T>>(name));
-    drop_expired_when_saved(state, *table, ttl);
+    drop_expired_when_saved(*table, ttl);
     ReducingState made(state, *table, ttl);
     made.reduce_ = std::move(reduce);
     return made;
@@ -285,7 +305,7 @@ class AggregatingState : public KeyedHandle<Timed<Acc>> {
   static Result<AggregatingState> open(KeyedState& state, const std::string& name,
                                        Aggregation<In, Acc, Out> aggregation, std::optional<Ttl> ttl = {}) {
     STRAND_TRY(auto* table, state.table<Timed<Acc>>(name));
-    drop_expired_when_saved(state, *table, ttl);
+    drop_expired_when_saved(*table, ttl);
     AggregatingState made(state, *table, ttl);
     made.aggregation_ = std::move(aggregation);
     return made;

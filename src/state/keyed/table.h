@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "base/ids.h"
+#include "base/stored_type.h"
 #include "state/keyed/codec.h"
 #include "state/keyed/state_key.h"
 
@@ -18,71 +21,189 @@ struct RawEntry {
   std::string value;
 };
 
+/// The values of a table as they were at a freeze. Encoded once, from any thread.
+class FrozenTable {
+ public:
+  virtual ~FrozenTable() = default;
+  /// Appends the number of values, then each with its key, in the order of StateKey.
+  virtual void encode(ByteWriter& out) = 0;
+};
+
 class TableBase {
  public:
   virtual ~TableBase() = default;
   virtual std::string type() const = 0;
   virtual int64_t entries() const = 0;
-  virtual std::vector<RawEntry> save() const = 0;
-  virtual Status load(const RawEntry& entry) = 0;
+  /// `now`: for time to live.
+  virtual std::unique_ptr<FrozenTable> freeze(WallTime now) const = 0;
+  /// `change`: the value was saved as another type; null: as this one.
+  virtual Status load(const RawEntry& entry, const TypeChange* change) = 0;
 };
 
-/// Values by key and namespace, in a hash table. Whoever iterates gets them in the order of StateKey.
+void save_key(const StateKey& key, ByteWriter& out);
+
+/// Makes a stored value one of the new type. Overloaded for what can be: values that are bytes of the C++
+/// API.
+template <class V>
+Status change_type(V&, const TypeChange&) {
+  return Status(ErrorCode::kStateMismatch, "values of this state cannot be carried over to another type");
+}
+inline Status change_type(std::string& value, const TypeChange& change) {
+  STRAND_TRY(value, change.argument(0).apply(value));
+  return Status();
+}
+
+/// Values by key and namespace: a hash table for each key group. Whoever iterates gets them in the order of
+/// StateKey.
+///
+/// A freeze copies nothing: it marks the groups as being read. Whoever gets a value of a marked group for the
+/// first time has the group copied before, so that the reader, on another thread, has it as it was. Belongs
+/// to one task; a frozen table outlives it.
 template <class V>
 class Table : public TableBase {
  public:
+  /// Says whether a snapshot should hold a value, and may change what it holds of it.
+  using Prune = std::function<bool(V&, WallTime now)>;
+
   explicit Table(std::string type = Codec<V>::name()) : type_(std::move(type)) {}
+
   V* find(const StateKeyView& key) {
-    const auto found = values_.find(key);
-    return found == values_.end() ? nullptr : &found->second;
+    const Group* group = existing(key.group);
+    if (group == nullptr || group->values.find(key) == group->values.end()) return nullptr;
+    return &writable(key.group).values.find(key)->second;
   }
   V& at(const StateKeyView& key) {
-    if (V* value = find(key)) return *value;
-    return values_[StateKey{key.group, std::string(key.key), key.space}];
+    Values& values = writable(key.group).values;
+    const auto found = values.find(key);
+    if (found != values.end()) return found->second;
+    ++entries_;
+    return values[StateKey{key.group, std::string(key.key), key.space}];
   }
   void erase(const StateKeyView& key) {
-    const auto found = values_.find(key);
-    if (found != values_.end()) values_.erase(found);
+    if (find(key) == nullptr) return;
+    Values& values = writable(key.group).values;
+    values.erase(values.find(key));
+    --entries_;
   }
-  /// The value that a snapshot should hold; false: none. By default all as they are.
-  void on_save(std::function<bool(V&)> prune) { prune_ = std::move(prune); }
+  /// By default a snapshot holds all values as they are.
+  void on_save(Prune prune) { prune_ = std::move(prune); }
 
   template <class F>
   void for_each(F&& f) {
-    for (const StateKey* key : ordered()) f(*key, values_.find(key->view())->second);
+    for (size_t group = 0; group < groups_.size(); ++group) {
+      if (groups_[group] == nullptr) continue;
+      Values& values = writable(static_cast<int32_t>(group)).values;
+      for (const StateKey* key : ordered(values)) f(*key, values.find(key->view())->second);
+    }
   }
 
   std::string type() const override { return type_; }
-  int64_t entries() const override { return static_cast<int64_t>(values_.size()); }
-  std::vector<RawEntry> save() const override {
-    std::vector<RawEntry> saved;
-    for (const StateKey* key : ordered()) {
-      V value = values_.find(key->view())->second;
-      if (prune_ && !prune_(value)) continue;
-      ByteWriter bytes;
-      Codec<V>::encode(value, bytes);
-      saved.push_back({*key, bytes.take()});
+  int64_t entries() const override { return entries_; }
+  std::unique_ptr<FrozenTable> freeze(WallTime now) const override {
+    auto frozen = std::make_unique<Frozen>(prune_, now);
+    for (const GroupPtr& group : groups_) {
+      if (group != nullptr && !group->values.empty()) frozen->groups.emplace_back(group);
     }
-    return saved;
+    return frozen;
   }
-  Status load(const RawEntry& entry) override {
+  Status load(const RawEntry& entry, const TypeChange* change) override {
     ByteReader bytes(entry.value);
     STRAND_TRY(V value, Codec<V>::decode(bytes));
-    values_.insert_or_assign(entry.key, std::move(value));
+    if (change != nullptr) STRAND_OK(change_type(value, *change));
+    at(entry.key.view()) = std::move(value);
     return {};
   }
 
  private:
-  std::string type_;
-  std::vector<const StateKey*> ordered() const {
+  using Values = std::unordered_map<StateKey, V, StateKeyHash, StateKeyEqual>;
+  struct Group {
+    Values values;
+    std::atomic<int> readers{0};
+  };
+  using GroupPtr = std::shared_ptr<Group>;
+
+  /// Holds a group as it is until it has been read.
+  class Reading {
+   public:
+    explicit Reading(GroupPtr group) : group_(std::move(group)) { group_->readers.fetch_add(1); }
+    ~Reading() {
+      if (group_ != nullptr) group_->readers.fetch_sub(1, std::memory_order_release);
+    }
+    Reading(Reading&&) noexcept = default;
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    Reading& operator=(Reading&&) = delete;
+    const Values& values() const { return group_->values; }
+
+   private:
+    GroupPtr group_;
+  };
+
+  class Frozen final : public FrozenTable {
+   public:
+    Frozen(Prune prune, WallTime now) : prune_(std::move(prune)), now_(now) {}
+    void encode(ByteWriter& out) override {
+      uint64_t count = 0;
+      ByteWriter entries;
+      for (const Reading& group : groups) {
+        for (const StateKey* key : ordered(group.values()))
+          count += encode_one(group.values(), *key, entries);
+      }
+      groups.clear();
+      out.put(count);
+      const std::string bytes = entries.take();
+      out.put_raw(bytes.data(), bytes.size());
+    }
+    std::vector<Reading> groups;
+
+   private:
+    uint64_t encode_one(const Values& values, const StateKey& key, ByteWriter& out) const {
+      const V& value = values.find(key.view())->second;
+      ByteWriter bytes;
+      if (prune_) {
+        V kept = value;
+        if (!prune_(kept, now_)) return 0;
+        Codec<V>::encode(kept, bytes);
+      } else {
+        Codec<V>::encode(value, bytes);
+      }
+      save_key(key, out);
+      out.put_string(bytes.take());
+      return 1;
+    }
+    Prune prune_;
+    WallTime now_;
+  };
+
+  static std::vector<const StateKey*> ordered(const Values& values) {
     std::vector<const StateKey*> keys;
-    keys.reserve(values_.size());
-    for (const auto& entry : values_) keys.push_back(&entry.first);
+    keys.reserve(values.size());
+    for (const auto& entry : values) keys.push_back(&entry.first);
     std::sort(keys.begin(), keys.end(), [](const StateKey* a, const StateKey* b) { return *a < *b; });
     return keys;
   }
-  std::unordered_map<StateKey, V, StateKeyHash, StateKeyEqual> values_;
-  std::function<bool(V&)> prune_;
+  const Group* existing(int32_t group) const {
+    const auto i = static_cast<size_t>(group);
+    return i < groups_.size() ? groups_[i].get() : nullptr;
+  }
+  Group& writable(int32_t group) {
+    const auto i = static_cast<size_t>(group);
+    if (i >= groups_.size()) groups_.resize(i + 1);
+    GroupPtr& at = groups_[i];
+    if (at == nullptr) {
+      at = std::make_shared<Group>();
+    } else if (at->readers.load(std::memory_order_acquire) != 0) {
+      auto copy = std::make_shared<Group>();
+      copy->values = at->values;
+      at = std::move(copy);
+    }
+    return *at;
+  }
+
+  std::string type_;
+  std::vector<GroupPtr> groups_;
+  int64_t entries_ = 0;
+  Prune prune_;
 };
 
 }  // namespace strand::state

@@ -177,19 +177,24 @@ void Timers::sweep() {
   });
 }
 
-void Timers::save(ByteWriter& out) const {
-  std::vector<const Timer*> timers;
+std::vector<Timer> Timers::all() const {
+  std::vector<Timer> timers;
+  timers.reserve(static_cast<size_t>(live_) + waiting_.size());
   for (const Entry& entry : entries_) {
-    if (entry.live) timers.push_back(&entry.timer);
+    if (entry.live) timers.push_back(entry.timer);
   }
-  for (const Waiting& waiting : waiting_) timers.push_back(&entries_[waiting.id].timer);
-  std::ranges::sort(timers, [](const Timer* a, const Timer* b) { return *a < *b; });
-  const auto again = std::ranges::unique(timers, [](const Timer* a, const Timer* b) { return *a == *b; });
+  for (const Waiting& waiting : waiting_) timers.push_back(entries_[waiting.id].timer);
+  return timers;
+}
+
+void save_timers(std::vector<Timer>& timers, ByteWriter& out) {
+  std::ranges::sort(timers);
+  const auto again = std::ranges::unique(timers);
   timers.erase(again.begin(), again.end());
   out.put(static_cast<uint64_t>(timers.size()));
-  for (const Timer* timer : timers) {
-    out.put(timer->time);
-    save_key(timer->key, out);
+  for (const Timer& timer : timers) {
+    out.put(timer.time);
+    save_key(timer.key, out);
   }
 }
 

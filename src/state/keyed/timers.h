@@ -40,7 +40,8 @@ class Timers {
   /// Timers that memory is held for.
   size_t slots() const { return entries_.size(); }
 
-  void save(ByteWriter& out) const;
+  /// In no order; some twice.
+  std::vector<Timer> all() const;
   /// Adds the saved timers of the groups in `own`.
   Status load(ByteReader& in, KeyGroupRange own);
 
@@ -88,6 +89,8 @@ class Timers {
   int64_t dead_ = 0;  // erased, and still in the wheel
 };
 
+/// Sorts them and writes each once.
+void save_timers(std::vector<Timer>& timers, ByteWriter& out);
 void save_key(const StateKey& key, ByteWriter& out);
 Result<StateKey> load_key(ByteReader& in);
 
