@@ -47,7 +47,7 @@ Status guarded(const flow::OperatorContext& context, F&& f) {
   const auto thrown = [&](const std::string& what) {
     return Status(ErrorCode::kInternal,
                   "the function of operator '" + context.operator_id + "' has thrown" + what)
-        .hint("catch it in the function; the job goes on from its last checkpoint");
+        .hint("catch it in the function, then start the job again: it goes on from its last checkpoint");
   };
   try {
     return f();

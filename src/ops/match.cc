@@ -44,6 +44,7 @@ class Match : public Operator {
       made->conditions_.emplace_back();
       if (!o.pattern[i].condition) continue;
       STRAND_TRY(made->conditions_.back(), MatchEvaluator::make(*o.pattern[i].condition, o.input, o.compile));
+      if (!reads_own_row(*o.pattern[i].condition, i)) made->follows_run_ |= uint64_t{1} << i;
     }
     for (const expr::MatchValue& measure : o.measures) {
       STRAND_TRY(MatchEvaluator each, MatchEvaluator::make(measure, o.input, o.compile));
@@ -78,7 +79,7 @@ class Match : public Operator {
     }
     waiting_.end();
     update_books();
-    return emit_late(batch, out);
+    return emit_late(batch, late_, *context_, out);
   }
 
   Status advance(Emitter& out) override {
@@ -205,7 +206,7 @@ class Match : public Operator {
       const uint64_t bit = uint64_t{1} << i;
       columnar::SelectionPtr selected;
       if (conditions_[i]) {
-        if (!reads_own_row(*options_.pattern[i].condition, i)) continue;
+        if ((follows_run_ & bit) != 0) continue;
         STRAND_TRY(selected, conditions_[i]->select(batch, evaluation()));
       }
       if (selected == nullptr) {
@@ -218,9 +219,8 @@ class Match : public Operator {
   }
 
   Result<bool> takes(const MatchKey& key, const MatchRun& run) {
-    const auto& condition = options_.pattern[run.at].condition;
-    if (!condition || reads_own_row(*condition, run.at))
-      return (key.rows.rows.back().takers >> run.at & 1) != 0;
+    const uint64_t bit = uint64_t{1} << run.at;
+    if ((follows_run_ & bit) == 0) return (key.rows.rows.back().takers & bit) != 0;
     return conditions_[run.at]->holds(key.rows, run, evaluation());
   }
 
@@ -287,17 +287,6 @@ class Match : public Operator {
     return Status();
   }
 
-  Status emit_late(const Batch& batch, Emitter& out) {
-    if (late_.empty()) return Status();
-    context_->ledger->add(Entry::kLate, static_cast<int64_t>(late_.size()));
-    if (!out.wanted(Port::kLate)) return Status();
-    return out.emit(Port::kLate, batch.with_selection(std::make_shared<const columnar::Selection>(late_)));
-  }
-
-  bool owns(uint64_t hash) const {
-    return context_->key_groups.contains(columnar::key_group(hash, context_->max_parallelism));
-  }
-
   static void encode(const std::vector<MatchRun>& runs, uint64_t first, ByteWriter& out) {
     out.put(static_cast<uint32_t>(runs.size()));
     for (const MatchRun& run : runs) {
@@ -338,7 +327,7 @@ class Match : public Operator {
         ByteReader in(heads[i]);
         STRAND_TRY(const state::KeyTable::StoredKey key, state::KeyTable::decode_key(in));
         STRAND_TRY(const int64_t time, in.get<int64_t>());
-        if (!owns(key.hash)) continue;
+        if (!owns(*context_, key.hash)) continue;
         MatchRows& rows = keys_[keys_.find_or_add(key.hash, key.key)].rows;
         rows.rows.push_back({batch, static_cast<uint32_t>(i), time, takers[i]});
         ++held_rows_;
@@ -354,7 +343,7 @@ class Match : public Operator {
       MatchRuns runs;
       STRAND_OK(decode(in, runs.open));
       STRAND_OK(decode(in, runs.complete));
-      if (!owns(stored.hash)) continue;
+      if (!owns(*context_, stored.hash)) continue;
       const MatchKeys::Id id = keys_.find_or_add(stored.hash, stored.key);
       if (options_.within) {
         for (const MatchRun& run : runs.open)
@@ -374,7 +363,8 @@ class Match : public Operator {
       STRAND_TRY(const auto times, times_.read(batch, *options_.time_column, rows));
       waiting_.begin(batch);
       for (size_t i = 0; i < rows.size(); ++i) {
-        if (owns(reader_.hashes()[i])) wait(reader_.hashes()[i], reader_.keys()[i], times[i], rows[i]);
+        if (owns(*context_, reader_.hashes()[i]))
+          wait(reader_.hashes()[i], reader_.keys()[i], times[i], rows[i]);
       }
       waiting_.end();
     }
@@ -395,6 +385,7 @@ class Match : public Operator {
   MatchOptions options_;
   MatchPattern pattern_;
   std::vector<std::optional<MatchEvaluator>> conditions_;  // by variable
+  uint64_t follows_run_ = 0;  // a bit for each variable whose condition reads more than the row
   std::vector<MatchEvaluator> measures_;
   OperatorContext* context_ = nullptr;
   MatchKeys keys_;

@@ -59,7 +59,7 @@ class OverAggregate : public Operator {
     }
     waiting_.end();
     update_books();
-    return emit_late(batch, out);
+    return emit_late(batch, late_, *context_, out);
   }
 
   Status advance(Emitter& out) override {
@@ -200,24 +200,13 @@ class OverAggregate : public Operator {
     return rows.end_row();
   }
 
-  Status emit_late(const Batch& batch, Emitter& out) {
-    if (late_.empty()) return Status();
-    context_->ledger->add(Entry::kLate, static_cast<int64_t>(late_.size()));
-    if (!out.wanted(Port::kLate)) return Status();
-    return out.emit(Port::kLate, batch.with_selection(std::make_shared<const columnar::Selection>(late_)));
-  }
-
-  bool owns(uint64_t hash) const {
-    return context_->key_groups.contains(columnar::key_group(hash, context_->max_parallelism));
-  }
-
   Status restore_keys(std::string_view bytes) {
     ByteReader in(bytes);
     while (in.remaining() > 0) {
       STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
       OverKey key;
       STRAND_OK(frames_.decode(in, key));
-      if (!owns(stored.hash)) {
+      if (!owns(*context_, stored.hash)) {
         frames_.forget(key);
         continue;
       }
@@ -231,7 +220,7 @@ class OverAggregate : public Operator {
     while (in.remaining() > 0) {
       STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
       STRAND_TRY(const int64_t time, in.get<int64_t>());
-      if (owns(stored.hash)) push_forget(keys_.find_or_add(stored.hash, stored.key), time);
+      if (owns(*context_, stored.hash)) push_forget(keys_.find_or_add(stored.hash, stored.key), time);
     }
     return Status();
   }
@@ -246,7 +235,8 @@ class OverAggregate : public Operator {
       waiting_.begin(batch);
       for (size_t i = 0; i < rows.size(); ++i) {
         const uint64_t hash = reader_.hashes()[i];
-        if (owns(hash)) waiting_.add(times[i], keys_.find_or_add(hash, reader_.keys()[i]), rows[i]);
+        if (owns(*context_, hash))
+          waiting_.add(times[i], keys_.find_or_add(hash, reader_.keys()[i]), rows[i]);
       }
       waiting_.end();
     }

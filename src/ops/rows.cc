@@ -43,6 +43,14 @@ Result<std::span<const int64_t>> Times::read(const Batch& batch, size_t index, s
   return std::span<const int64_t>(millis_);
 }
 
+Status emit_late(const Batch& batch, const std::vector<uint32_t>& rows, const flow::OperatorContext& context,
+                 flow::Emitter& out) {
+  if (rows.empty()) return Status();
+  context.ledger->add(obs::Entry::kLate, static_cast<int64_t>(rows.size()));
+  if (!out.wanted(Port::kLate)) return Status();
+  return out.emit(Port::kLate, batch.with_selection(std::make_shared<const columnar::Selection>(rows)));
+}
+
 Status RowEmitter::end_row(columnar::RowKind kind) {
   builder_.end_row(kind);
   return builder_.rows() < kMax ? Status() : flush();

@@ -68,6 +68,15 @@ inline std::vector<size_t> strict_keys(const std::vector<size_t>& keys,
 /// When state says what a judge has reached (replay.md T3).
 inline bool reached(EventTime instant, EventTime judge) { return instant <= judge; }
 
+/// Whether the key group of a key with this hash belongs to the subtask.
+inline bool owns(const flow::OperatorContext& context, uint64_t hash) {
+  return context.key_groups.contains(columnar::key_group(hash, context.max_parallelism));
+}
+
+/// Books `rows` of a batch as late and emits them unchanged, if anybody reads them.
+Status emit_late(const columnar::Batch& batch, const std::vector<uint32_t>& rows,
+                 const flow::OperatorContext& context, flow::Emitter& out);
+
 /// The highest judge of any key group: beyond it nothing is late.
 inline EventTime highest_judge(const flow::OperatorContext& context) {
   return std::max(context.watermark, context.floor.highest());
