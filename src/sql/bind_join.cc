@@ -292,6 +292,7 @@ Result<Binder::JoinedHow> Binder::join_how(JoinKind kind, const Relation& left, 
 std::optional<std::array<size_t, 2>> Binder::take_window_ends(const Relation& left, const Relation& right,
                                                               std::vector<Condition>& conditions) const {
   std::optional<std::array<size_t, 2>> ends;
+  const Condition* end_condition = nullptr;
   bool starts = false;
   std::vector<Condition> rest;
   for (const Condition& condition : conditions) {
@@ -305,11 +306,17 @@ std::optional<std::array<size_t, 2>> Binder::take_window_ends(const Relation& le
       rest.push_back(condition);
     } else if (a->is_end) {
       ends = {equal->first->column, equal->second->column};
+      end_condition = &condition;
     } else {
       starts = true;
     }
   }
   if (!ends || !starts) return std::nullopt;
+  // Without another key windows are what spreads the rows.
+  const bool keyed = std::ranges::any_of(rest, [&](const Condition& condition) {
+    return equal_sides(*condition.expr, left.columns.size()).has_value();
+  });
+  if (!keyed) rest.push_back(*end_condition);
   conditions = std::move(rest);
   return ends;
 }

@@ -2,6 +2,7 @@
 
 #include "sql/merge_projects.h"
 #include "sql/rebuild.h"
+#include "sql/share_subplans.h"
 
 namespace strand::sql {
 
@@ -71,6 +72,7 @@ std::vector<size_t> Rebuild::own_needs(const NodePtr& node, size_t number) const
 
 std::vector<NodePtr> optimize(const std::vector<NodePtr>& sinks, const OptimizeOptions& options) {
   merge_projects(sinks);
+  share_subplans(sinks);
   const Requirements required = requirements_of(sinks);
   const std::vector<NodePtr> nodes = plan::Plan{.job = {}, .sinks = sinks, .settings = {}}.nodes();
   Rebuild rebuild(nodes, required, options);

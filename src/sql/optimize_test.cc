@@ -96,6 +96,42 @@ TEST(Optimize, PutsOneProjectionInThePlaceOfTwo) {
               ElementsAre("clicks/scan", "print/project", "print/project-2", "print/sink"));
 }
 
+std::string counts(const std::string& name, const std::string& minutes = "1") {
+  return "(SELECT ad_id, window_start AS s, window_end AS e, COUNT(*) AS " + name +
+         " FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '" + minutes +
+         "' MINUTE)) GROUP BY ad_id, window_start, window_end)";
+}
+
+TEST(Optimize, ComputesWhatTwoQueriesAskOfTheSameWindowsOnce) {
+  const std::string most = "(SELECT s, e, MAX(n) AS top FROM " + counts("n") + " GROUP BY s, e)";
+  const plan::Plan plan = plan_of("SELECT c.ad_id, c.m FROM " + counts("m") + " AS c JOIN " + most +
+                                  " AS t ON c.s = t.s AND c.e = t.e AND c.m >= t.top");
+  EXPECT_THAT(ids_of(plan),
+              ElementsAre("clicks/scan", "print/window", "print/project", "print/project-3", "print/window-3",
+                          "print/project-4", "print/window-join", "print/project-5", "print/sink"));
+  const plan::Plan two = plan_of("SELECT m FROM " + counts("m") + "; SELECT ad_id FROM " + counts("c") + ";");
+  EXPECT_THAT(ids_of(two), ElementsAre("clicks/scan", "print/window", "print/project-2", "print/sink",
+                                       "print-2/project", "print-2/sink"));
+}
+
+TEST(Optimize, ComputesOtherWindowsAndWhatReadsTheClockAnew) {
+  const plan::Plan other =
+      plan_of("SELECT m FROM " + counts("m") + "; SELECT m FROM " + counts("m", "2") + ";");
+  EXPECT_TRUE(std::ranges::count(ids_of(other), "print-2/window") == 1);
+  const std::string now =
+      "SELECT d, COUNT(*) FROM (SELECT DISTINCT CURRENT_DATE AS d FROM clicks) GROUP BY d; ";
+  EXPECT_TRUE(std::ranges::count(ids_of(plan_of(now + now)), "print-2/group") == 1);
+}
+
+// A window join without keys of its own: each window in a subtask of its own.
+TEST(Optimize, SpreadsAWindowJoinWithoutKeysByTheWindow) {
+  const plan::Plan plan = plan_of("SELECT c.m FROM " + counts("m") + " AS c JOIN " + counts("n", "1") +
+                                  " AS t ON c.s = t.s AND c.e = t.e");
+  const plan::Node* join = find_node(plan, "print/window-join");
+  EXPECT_EQ(join->inputs[0].hash_keys.size(), 1u);
+  EXPECT_FALSE(join->inputs[0].single);
+}
+
 TEST(Fingerprint, StaysWhenAnUnrelatedPartOfTheFileIsEdited) {
   const std::string insert = "INSERT INTO sink SELECT ad_id, CAST(s AS STRING), c FROM m;\n";
   const plan::Plan before = plan_of(kMinutes + insert);
