@@ -213,7 +213,8 @@ Status SourceHead::on_rows(const flow::Polled& polled, WallTime now, Chain& chai
   if (options_.scan.watermark) STRAND_OK(divert_untimed(batch, polled.shard, now, chain));
   ledger.add(obs::Entry::kOut, batch.rows());
   if (watermarks_.watermark() == EventTime::min()) rows_before_watermark_ += batch.rows();
-  if (!options_.scan.watermark || !options_.stream_time || !tells_each_row(options_.scan))
+  const bool row_by_row = tells_each_row(options_.scan) || options_.tick_interval.millis == 0;
+  if (!options_.scan.watermark || !options_.stream_time || !row_by_row)
     return emit_rows(batch, polled.shard, now, chain);
   Status status;
   batch.for_each_row([&](int64_t row) {

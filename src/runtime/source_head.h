@@ -21,7 +21,7 @@ struct SourceOptions {
   std::string table;
   plan::Scan scan;
   columnar::SchemaPtr output;
-  Duration tick_interval{200};  // pipeline.auto-watermark-interval; 0: after every poll
+  Duration tick_interval{200};  // pipeline.auto-watermark-interval; 0: behind each row
   bool stream_time = true;      // false: no watermark before the end (recount)
   std::optional<Duration> future_skew;
   bool divert_bad = false;  // somebody reads T$bad
