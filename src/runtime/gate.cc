@@ -36,18 +36,21 @@ void Gate::push_rows(const Batch& batch, bool held) {
     columnar::hash_rows(batch, keys_, hashes_);
   }
   std::vector<std::shared_ptr<Selection>> targets(channels_.size());
-  for (auto& target : targets) {
-    target = std::make_shared<Selection>();
-    target->reserve(static_cast<size_t>(batch.rows()) / channels_.size() * 5 / 4 + 8);
+  ends_.resize(channels_.size());
+  for (size_t i = 0; i < targets.size(); ++i) {
+    targets[i] = std::make_shared<Selection>(static_cast<size_t>(batch.rows()));
+    ends_[i] = targets[i]->data();
   }
   batch.for_each_row([&](int64_t row) {
     const int32_t group = groups != nullptr
                               ? groups[row]
                               : columnar::key_group(hashes_[static_cast<size_t>(row)], max_parallelism_);
-    targets[owners_[static_cast<size_t>(group)]]->push_back(static_cast<uint32_t>(row));
+    *ends_[owners_[static_cast<size_t>(group)]]++ = static_cast<uint32_t>(row);
   });
   for (size_t i = 0; i < channels_.size(); ++i) {
-    if (targets[i]->empty()) continue;
+    const auto rows = static_cast<size_t>(ends_[i] - targets[i]->data());
+    if (rows == 0) continue;
+    targets[i]->resize(rows);
     channels_[i]->push(flow::Rows{batch.with_selection(std::move(targets[i])), held});
   }
 }

@@ -39,6 +39,7 @@ class Gate {
   bool forwards_idle_ = true;
   std::vector<uint32_t> owners_;  // by key group: the channel
   std::vector<uint64_t> hashes_;
+  std::vector<uint32_t*> ends_;  // by channel: where its next row goes
 };
 
 }  // namespace strand::runtime
