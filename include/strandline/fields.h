@@ -13,7 +13,7 @@ struct Field {
 };
 
 namespace detail {
-inline constexpr std::tuple<> fields_of_pairs() { return {}; }
+constexpr std::tuple<> fields_of_pairs() { return {}; }
 template <class T, class M, class... More>
 constexpr auto fields_of_pairs(const char* name, M T::* member, More... more) {
   return std::tuple_cat(std::make_tuple(Field<T, M>{name, member}), fields_of_pairs(more...));

@@ -23,8 +23,8 @@ struct ProcessingClock {
 /// A point in processing time. Does not compare with event time: mixing them is the oldest bug of this field.
 using ProcessingTime = ProcessingClock::time_point;
 
-inline constexpr Timestamp timestamp_of(int64_t millis) { return Timestamp(Millis(millis)); }
-inline constexpr int64_t millis_of(Timestamp time) { return time.time_since_epoch().count(); }
-inline constexpr int64_t millis_of(ProcessingTime time) { return time.time_since_epoch().count(); }
+constexpr Timestamp timestamp_of(int64_t millis) { return Timestamp(Millis(millis)); }
+constexpr int64_t millis_of(Timestamp time) { return time.time_since_epoch().count(); }
+constexpr int64_t millis_of(ProcessingTime time) { return time.time_since_epoch().count(); }
 
 }  // namespace strandline

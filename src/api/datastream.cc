@@ -325,7 +325,7 @@ IntervalJoined add_interval_join(IntervalJoinSpec spec, const Handle& left, cons
 
 void take_elements(const Handle& in, const RowType& type, std::string name,
                    std::function<void(const void*)> take) {
-  Stream(rows_of(in, type, {})).take(std::move(name), [&type, take](const Batch& batch) {
+  Stream(rows_of(in, type, {})).take(std::move(name), [&type, take = std::move(take)](const Batch& batch) {
     const columnar::Batch& rows = batch.data()->rows;
     api::ElementReader reader(type);
     reader.begin(rows);

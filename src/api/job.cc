@@ -236,7 +236,7 @@ Stream Stream::uid(std::string id) const {
   return *this;
 }
 
-static Stream side(const Stream& stream, std::function<Stream(Port)> make, JobState& job, bool present,
+static Stream side(const Stream& stream, const std::function<Stream(Port)>& make, JobState& job, bool present,
                    const char* what, Port port) {
   if (present) return make(port);
   job.fail(Status(ErrorCode::kNoLateRows, std::string("the stream has no ") + what + " rows"));

@@ -36,7 +36,7 @@ class KeyedPlace {
 class KeyedValue final : public strandline::detail::ValueCell {
  public:
   KeyedValue(StateHome& home, KeyedPlace place, state::ValueState<std::string> state)
-      : home_(home), place_(place), state_(std::move(state)) {}
+      : home_(home), place_(place), state_(state) {}
   std::optional<std::string> get() override { return state_.get(place_.space()); }
   void set(std::string value) override { state_.set(std::move(value), place_.space()); }
   void clear() override { state_.clear(place_.space()); }
@@ -59,8 +59,7 @@ class KeyedValue final : public strandline::detail::ValueCell {
 
 class KeyedList final : public strandline::detail::ListCell {
  public:
-  KeyedList(KeyedPlace place, state::ListState<std::string> state)
-      : place_(place), state_(std::move(state)) {}
+  KeyedList(KeyedPlace place, state::ListState<std::string> state) : place_(place), state_(state) {}
   std::vector<std::string> get() override { return state_.get(place_.space()); }
   void add(std::string value) override { state_.add(std::move(value), place_.space()); }
   void set(std::vector<std::string> values) override { state_.set(values, place_.space()); }
@@ -73,7 +72,7 @@ class KeyedList final : public strandline::detail::ListCell {
 class KeyedMap final : public strandline::detail::MapCell {
  public:
   KeyedMap(KeyedPlace place, state::MapState<std::string, std::string> state)
-      : place_(place), state_(std::move(state)) {}
+      : place_(place), state_(state) {}
   std::optional<std::string> get(const std::string& key) override { return state_.get(key, place_.space()); }
   void put(const std::string& key, std::string value) override {
     state_.put(key, std::move(value), place_.space());
@@ -136,17 +135,17 @@ Result<std::unique_ptr<StateCell>> keyed_cell(const StateSlot& slot, StateHome& 
   switch (slot.kind) {
     case StateKind::kValue: {
       STRAND_TRY(auto state, state::ValueState<std::string>::open(*home.keyed, slot.name, ttl, slot.type));
-      return std::unique_ptr<StateCell>(new KeyedValue(home, place, std::move(state)));
+      return std::unique_ptr<StateCell>(new KeyedValue(home, place, state));
     }
     case StateKind::kList: {
       STRAND_TRY(auto state,
                  state::ListState<std::string>::open(*home.keyed, slot.name, ttl, "list<" + slot.type + ">"));
-      return std::unique_ptr<StateCell>(new KeyedList(place, std::move(state)));
+      return std::unique_ptr<StateCell>(new KeyedList(place, state));
     }
     default: {
       using Map = state::MapState<std::string, std::string>;
       STRAND_TRY(auto state, Map::open(*home.keyed, slot.name, ttl, slot.type));
-      return std::unique_ptr<StateCell>(new KeyedMap(place, std::move(state)));
+      return std::unique_ptr<StateCell>(new KeyedMap(place, state));
     }
   }
 }

@@ -18,11 +18,13 @@ struct Unit {
 };
 // Flink's TimeUtils labels.
 constexpr std::array kUnits = {
-    Unit{"ms", 1},          Unit{"milli", 1},          Unit{"millis", 1},      Unit{"millisecond", 1},
-    Unit{"milliseconds", 1}, Unit{"s", 1000},          Unit{"sec", 1000},      Unit{"secs", 1000},
-    Unit{"second", 1000},   Unit{"seconds", 1000},     Unit{"m", 60'000},      Unit{"min", 60'000},
-    Unit{"minute", 60'000}, Unit{"minutes", 60'000},   Unit{"h", 3'600'000},   Unit{"hour", 3'600'000},
-    Unit{"hours", 3'600'000}, Unit{"d", 86'400'000},   Unit{"day", 86'400'000}, Unit{"days", 86'400'000},
+    Unit{"ms", 1},           Unit{"milli", 1},         Unit{"millis", 1},
+    Unit{"millisecond", 1},  Unit{"milliseconds", 1},  Unit{"s", 1000},
+    Unit{"sec", 1000},       Unit{"secs", 1000},       Unit{"second", 1000},
+    Unit{"seconds", 1000},   Unit{"m", 60'000},        Unit{"min", 60'000},
+    Unit{"minute", 60'000},  Unit{"minutes", 60'000},  Unit{"h", 3'600'000},
+    Unit{"hour", 3'600'000}, Unit{"hours", 3'600'000}, Unit{"d", 86'400'000},
+    Unit{"day", 86'400'000}, Unit{"days", 86'400'000},
 };
 
 std::string_view trim(std::string_view text) {
@@ -56,8 +58,9 @@ Result<Duration> parse_duration(std::string_view text) {
   const std::string_view trimmed = trim(text);
   int64_t number = 0;
   const auto [end, error] = std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
-  const auto bad = [&](std::string what) {
-    return Status(ErrorCode::kBadOption, "expected a duration such as '30 s', found '" + std::string(text) + "'" + what);
+  const auto bad = [&](const std::string& what) {
+    return Status(ErrorCode::kBadOption,
+                  "expected a duration such as '30 s', found '" + std::string(text) + "'" + what);
   };
   if (error != std::errc() || number < 0) return bad("");
   const std::string_view unit = trim(trimmed.substr(static_cast<size_t>(end - trimmed.data())));
@@ -88,8 +91,8 @@ std::string format_duration(Duration d) {
 std::string format_utc(int64_t epoch_millis) {
   const Civil c = civil_of(epoch_millis);
   char text[64];
-  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", c.year, c.month, c.day, c.hour, c.minute,
-                c.second, c.millis);
+  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", c.year, c.month, c.day, c.hour,
+                c.minute, c.second, c.millis);
   return text;
 }
 
@@ -109,8 +112,8 @@ std::string format_event_time(EventTime t) {
 std::optional<int64_t> parse_utc(std::string_view text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
   const std::string copy(text);
-  if (std::sscanf(copy.c_str(), "%4d-%2d-%2d%*1[T ]%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second,
-                  &used) != 6) {
+  if (std::sscanf(copy.c_str(), "%4d-%2d-%2d%*1[T ]%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute,
+                  &second, &used) != 6) {
     return std::nullopt;
   }
   std::string_view rest = std::string_view(copy).substr(static_cast<size_t>(used));
@@ -126,7 +129,8 @@ std::optional<int64_t> parse_utc(std::string_view text) {
   }
   if (!rest.empty() && rest != "Z") return std::nullopt;
   using namespace std::chrono;
-  const year_month_day date{std::chrono::year{year}, std::chrono::month{unsigned(month)}, std::chrono::day{unsigned(day)}};
+  const year_month_day date{std::chrono::year{year}, std::chrono::month{unsigned(month)},
+                            std::chrono::day{unsigned(day)}};
   if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
   const int64_t days = sys_days{date}.time_since_epoch().count();
   return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millis;

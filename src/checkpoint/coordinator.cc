@@ -157,7 +157,7 @@ void Coordinator::complete(const std::string& path) {
   end();
 }
 
-void Coordinator::abort(Status reason) {
+void Coordinator::abort(const Status& reason) {
   const UnderWay failed = *std::exchange(under_way_, std::nullopt);
   last_ended_ = now_;
   ++view_.failed;

@@ -172,7 +172,7 @@ class Coordinator {
   void begin(std::optional<SavepointRequest> savepoint);
   void maybe_write();
   void complete(const std::string& path);
-  void abort(Status reason);
+  void abort(const Status& reason);
   void fail_job(Status reason, bool drain = false);
   void end();
   void refuse(const SavepointRequest& request, std::string_view why);

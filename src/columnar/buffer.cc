@@ -26,7 +26,7 @@ constexpr size_t kThreadBytesMax = size_t{8} << 20;
 constexpr size_t kSharedBytesMax = size_t{64} << 20;
 
 // Four sizes to each doubling: at most a fifth of a block is wasted.
-constexpr size_t kClasses = 4 * 18;
+constexpr size_t kClasses = size_t{4} * 18;
 constexpr size_t class_of(size_t size) {
   if (size <= kSmallest) return 0;
   const auto log = static_cast<size_t>(std::bit_width(size - 1) - 1);  // 2^log < size <= 2^(log + 1)

@@ -19,7 +19,7 @@ Result<std::string> read_all(FileSystem& files, const std::string& path, uint64_
 }
 
 Status write_fresh(FileSystem& files, const std::string& path, std::string_view bytes) {
-  const Status removed = files.remove(path);
+  Status removed = files.remove(path);
   if (!removed.ok() && removed.code() != ErrorCode::kFileNotFound) return removed;
   STRAND_TRY(const std::unique_ptr<WriteFile> file, files.create(path));
   STRAND_OK(file->append(bytes));

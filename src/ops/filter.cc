@@ -48,7 +48,7 @@ class Filter : public Operator {
 
 }  // namespace
 
-Result<OperatorPtr> make_filter(ExprPtr condition, const expr::CompileOptions& options) {
+Result<OperatorPtr> make_filter(const ExprPtr& condition, const expr::CompileOptions& options) {
   const bool judges = expr::reads_watermark(*condition);
   STRAND_TRY(auto compiled, expr::compile(condition, options));
   return OperatorPtr(std::make_unique<Filter>(std::move(compiled), judges));

@@ -23,10 +23,10 @@ using OperatorPtr = std::unique_ptr<Operator>;
 
 /// Lets rows through for which `condition` is TRUE; the others are booked as filtered. Judges lateness (keeps
 /// a floor) if the condition reads CURRENT_WATERMARK.
-Result<OperatorPtr> make_filter(ExprPtr condition, const expr::CompileOptions& options);
+Result<OperatorPtr> make_filter(const ExprPtr& condition, const expr::CompileOptions& options);
 
 /// Computes columns. Passes held rows.
-Result<OperatorPtr> make_project(std::vector<ExprPtr> expressions, SchemaPtr output,
+Result<OperatorPtr> make_project(const std::vector<ExprPtr>& expressions, SchemaPtr output,
                                  const expr::CompileOptions& options);
 
 /// Rows of all inputs, unchanged but for the schema. Passes held rows.

@@ -47,7 +47,7 @@ class Project : public Operator {
 
 }  // namespace
 
-Result<OperatorPtr> make_project(std::vector<ExprPtr> expressions, SchemaPtr output,
+Result<OperatorPtr> make_project(const std::vector<ExprPtr>& expressions, SchemaPtr output,
                                  const expr::CompileOptions& options) {
   std::vector<std::unique_ptr<expr::Evaluator>> compiled;
   bool judges = false;

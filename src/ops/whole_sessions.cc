@@ -122,7 +122,7 @@ class WholeSessions : public Operator {
   EventTime last_closed() const override { return newest_end_; }
   int64_t state_rows() const override { return static_cast<int64_t>(ends_.size()); }
   int64_t state_bytes() const override {
-    constexpr size_t kNodeBytes = 2 * 64;  // of the two trees
+    constexpr size_t kNodeBytes = size_t{2} * 64;  // of the two trees
     return sessions_.memory_bytes() + group_bytes_ +
            static_cast<int64_t>(ends_.size() * (sizeof(Session) + kNodeBytes));
   }

@@ -345,12 +345,12 @@ struct Function {
 };
 inline constexpr size_t kSidePorts = 10;
 inline constexpr size_t kAllPorts = kPorts + kSidePorts;
-inline constexpr Port side_port(size_t i) { return static_cast<Port>(kPorts + i); }
+constexpr Port side_port(size_t i) { return static_cast<Port>(kPorts + i); }
 
-using Detail = std::variant<Scan, Filter, Project, Union, Unnest, Deduplicate, OverAggregate, Match, TopN,
-                            WindowTopN, SessionRows, TimeSort, Materialize, WindowAggregate, GroupAggregate,
-                            IntervalJoin, WindowJoin, RegularJoin, TemporalJoin, LookupJoin, Function,
-                            SinkWrite>;
+using Detail =
+    std::variant<Scan, Filter, Project, Union, Unnest, Deduplicate, OverAggregate, Match, TopN, WindowTopN,
+                 SessionRows, TimeSort, Materialize, WindowAggregate, GroupAggregate, IntervalJoin,
+                 WindowJoin, RegularJoin, TemporalJoin, LookupJoin, Function, SinkWrite>;
 
 /// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
 struct Node {

@@ -189,10 +189,10 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
   return find_shards(true, now_);
 }
 
-Status JobAttempt::assign(Tasks::Source& source, size_t index, std::vector<std::string> found) {
+Status JobAttempt::assign(Tasks::Source& source, size_t index, const std::vector<std::string>& found) {
   KnownShards& known = shards_[index];
   std::map<std::string, ShardState> states;
-  for (std::string& shard : found) states[shard].shard = shard;
+  for (const std::string& shard : found) states[shard].shard = shard;
   if (manifest_ && known.owner.empty()) {
     const auto parts = manifest_->operators.find(source.operator_id);
     if (parts != manifest_->operators.end()) {

@@ -109,7 +109,7 @@ class JobAttempt {
   void check_floors();
   Status read_sections(Restored& restored);
   Status find_shards(bool first, WallTime now);
-  Status assign(Tasks::Source& source, size_t index, std::vector<std::string> found);
+  Status assign(Tasks::Source& source, size_t index, const std::vector<std::string>& found);
 
   Status handle(const MasterMessage& message, WallTime now);
   Status act(const std::vector<checkpoint::Action>& actions, WallTime now);

@@ -138,7 +138,7 @@ class AggregateBinding {
     Result<ExprPtr> call = expr::resolve_call(function, std::move(args));
     return call.ok() ? call : located(std::move(call).status(), e_.place);
   }
-  Result<ExprPtr> cast(ExprPtr value, columnar::TypePtr type) const {
+  Result<ExprPtr> cast(ExprPtr value, const columnar::TypePtr& type) const {
     return coerce(std::move(value), columnar::with_nullable(type, true));
   }
 

@@ -33,9 +33,7 @@ Result<std::optional<ast::Join::Kind>> Parser::join_kind(bool& crossed, bool& na
   natural = take_word("NATURAL");
   crossed = is_word("CROSS");
   std::optional<Kind> kind;
-  if (is_word("JOIN")) {
-    kind = Kind::kInner;
-  } else if (take_word("INNER") || take_word("CROSS")) {
+  if (is_word("JOIN") || take_word("INNER") || take_word("CROSS")) {
     kind = Kind::kInner;
   } else {
     for (const auto& [word, outer] :

@@ -180,9 +180,7 @@ Result<ast::Statement> Parser::create_database(const Place& place) {
   STRAND_TRY(const bool if_not_exists, this->if_not_exists());
   const Place name_place = here();
   STRAND_TRY(const std::string name, identifier("the database's name"));
-  if (take_word("COMMENT")) {
-    STRAND_TRY(const std::string comment, string_literal("the comment in single quotes"));
-  }
+  STRAND_OK(skip_comment());
   const bool known = std::find(databases_.begin(), databases_.end(), name) != databases_.end();
   if (known && !if_not_exists) {
     return error_at(ErrorCode::kDuplicateName, name_place, "there is a database '" + name + "' already")
@@ -231,8 +229,7 @@ Result<ast::CreateView> Parser::create_view() {
   if (is_symbol("(")) {
     STRAND_TRY(view.columns, name_list("a column name"));
   }
-  if (take_word("COMMENT"))
-    STRAND_OK(string_literal("the comment in single quotes").ok() ? Status() : expected("a text"));
+  STRAND_OK(skip_comment());
   STRAND_OK(expect_word("AS"));
   STRAND_TRY(view.query, query());
   return view;

@@ -18,9 +18,7 @@ Result<ast::CreateTable> Parser::create_table() {
     STRAND_OK(table_element(table));
   } while (take_symbol(","));
   STRAND_OK(expect_symbol(")", "or ',' behind a column"));
-  if (take_word("COMMENT")) {
-    STRAND_TRY(const std::string comment, string_literal("the comment in single quotes"));
-  }
+  STRAND_OK(skip_comment());
   for (const char* clause : {"PARTITIONED", "DISTRIBUTED", "LIKE"}) {
     if (is_word(clause)) {
       return unsupported(here(), std::string(clause) + " is not supported in CREATE TABLE",
@@ -37,7 +35,8 @@ Result<ast::CreateTable> Parser::create_table() {
 Status Parser::table_element(ast::CreateTable& table) {
   if (is_word("WATERMARK") && is_word("FOR", 1)) return table_watermark(table);
   if (take_word("CONSTRAINT")) {
-    STRAND_TRY(const std::string name, identifier("the constraint's name"));
+    Result<std::string> name = identifier("the constraint's name");
+    if (!name.ok()) return std::move(name).status();
     return primary_key(table);
   }
   if (is_word("PRIMARY") && is_word("KEY", 1)) return primary_key(table);
@@ -75,9 +74,7 @@ Status Parser::column_definition(ast::CreateTable& table) {
       table.primary_key = {column.name};
     }
   }
-  if (take_word("COMMENT")) {
-    STRAND_TRY(const std::string comment, string_literal("the comment in single quotes"));
-  }
+  STRAND_OK(skip_comment());
   table.columns.push_back(std::move(column));
   return Status();
 }

@@ -103,6 +103,12 @@ Result<std::string> Parser::string_literal(const std::string& what) {
   return take().text;
 }
 
+Status Parser::skip_comment() {
+  if (!take_word("COMMENT")) return Status();
+  Result<std::string> comment = string_literal("the comment in single quotes");
+  return comment.ok() ? Status() : std::move(comment).status();
+}
+
 Result<int> Parser::small_number(const std::string& what) {
   if (peek().kind != Token::Kind::kNumber || peek().text.size() > 9 ||
       peek().text.find_first_not_of("0123456789") != std::string::npos) {

@@ -39,6 +39,8 @@ class Parser {
   Status expect_symbol(std::string_view symbol, const std::string& after = "");
   Result<std::string> identifier(const std::string& what);
   Result<std::string> string_literal(const std::string& what);
+  /// Reads over COMMENT '...', if it is next.
+  Status skip_comment();
   Result<int> small_number(const std::string& what);
   bool at_identifier(size_t ahead = 0) const;
   /// Names without quotes of the current and the next tokens, for messages.

@@ -116,12 +116,10 @@ std::optional<KeyOfChanges> find_changes(const Input& rows, Columns columns) {
   if (rows.port != Port::kMain) return std::nullopt;
   if (plan::makes_changes(node.detail)) {
     const auto keys = columns_of_changes(node);
-    if (!keys && !node.inputs.empty()) {
-      auto below = find_changes(node.inputs[0], std::move(columns));
-      if (below) return below;
-    }
-    if (!keys) return KeyOfChanges{&node, {}, false};
-    return KeyOfChanges{&node, *keys, columns == *keys};
+    if (keys) return KeyOfChanges{&node, *keys, columns == *keys};
+    if (node.inputs.empty()) return KeyOfChanges{&node, {}, false};
+    auto below = find_changes(node.inputs[0], std::move(columns));
+    return below ? below : KeyOfChanges{&node, {}, false};
   }
   if (const auto* project = std::get_if<plan::Project>(&node.detail)) {
     Columns below;

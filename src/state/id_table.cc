@@ -92,9 +92,9 @@ void IdTable::forget(IdChain& chain, EventTime lowest, bool texts) {
   chain.drop_if([&](uint32_t id) { return std::ranges::find(mostly, id) != mostly.end(); });
 }
 
-/// Moves the keys of a page that have not expired to the end of the log.
+/// Moves the keys of a page that have not expired to the end of the log, which may move its list of pages.
 void IdTable::append_again(const IdChain& chain, uint32_t id, EventTime lowest, bool texts) {
-  const std::shared_ptr<IdPage> page = chain.page(id);
+  const std::shared_ptr<IdPage> page = chain.page(id);  // NOLINT(performance-unnecessary-copy-initialization)
   const uint32_t first = chain.first_ref(id);
   for (size_t at = 0; at < page->used;) {
     const char* const entry = page->memory + at;

@@ -258,7 +258,7 @@ Status KeptAggregate::decode(ByteReader& in, KeptValues& kept) const {
 
 int64_t KeptAggregate::memory_bytes(const KeptValues& kept) {
   constexpr size_t kNodeBytes = 80;  // of a value in a map, with a short key
-  size_t bytes = sizeof kept + kept.times.size() * kNodeBytes + kept.number.capacity();
+  size_t bytes = sizeof(KeptValues) + kept.times.size() * kNodeBytes + kept.number.capacity();
   for (const std::string& value : kept.list) bytes += sizeof value + value.capacity();
   return static_cast<int64_t>(bytes);
 }

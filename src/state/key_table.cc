@@ -160,7 +160,7 @@ std::string_view KeyTable::key_of(const char* payload) {
   std::memcpy(&head, payload - kKeyBytes, sizeof head);
   const uint64_t mark = head.b >> 56;
   if (mark == 0xFE) return {};
-  if (mark == 0xFF) return {reinterpret_cast<const char*>(head.a), head.b & kLengthMask};
+  if (mark == 0xFF) return {std::bit_cast<const char*>(head.a), head.b & kLengthMask};
   return {payload - kKeyBytes + 8, mark};
 }
 

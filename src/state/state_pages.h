@@ -56,7 +56,7 @@ class StatePages {
   size_t bytes() const { return pool_->bytes(); }
 
   static const char* base_of(const char* at) {
-    return reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(at) & ~(PagePool::kPageBytes - 1));
+    return at - (reinterpret_cast<uintptr_t>(at) & (PagePool::kPageBytes - 1));
   }
   static uint32_t id_of(const char* at) { return reinterpret_cast<const PageHead*>(base_of(at))->id; }
 

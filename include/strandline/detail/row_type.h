@@ -132,7 +132,7 @@ struct ColumnOf<Timestamp> {
     into = timestamp_of(column.number<int64_t>(row));
     return true;
   }
-  static void write(Timestamp value, RowWriter& out) { out.number(int64_t{millis_of(value)}); }
+  static void write(Timestamp value, RowWriter& out) { out.number(millis_of(value)); }
 };
 
 /// NULL is a value of it.

@@ -91,11 +91,14 @@ int64_t ClickGenerator::ad(uint64_t random) const {
 
 ClickKind ClickGenerator::kind(int64_t row) const {
   auto draw = static_cast<int64_t>(random_of(options_, row, Purpose::kKind).below(1'000));
-  if ((draw -= options_.duplicate_permille) < 0)
-    return row == 0 ? ClickKind::kOrdinary : ClickKind::kDuplicate;
-  if ((draw -= options_.late_permille) < 0) return ClickKind::kLate;
-  if ((draw -= options_.bad_permille) < 0) return ClickKind::kBad;
-  if ((draw -= options_.future_permille) < 0) return ClickKind::kFuture;
+  draw -= options_.duplicate_permille;
+  if (draw < 0) return row == 0 ? ClickKind::kOrdinary : ClickKind::kDuplicate;
+  draw -= options_.late_permille;
+  if (draw < 0) return ClickKind::kLate;
+  draw -= options_.bad_permille;
+  if (draw < 0) return ClickKind::kBad;
+  draw -= options_.future_permille;
+  if (draw < 0) return ClickKind::kFuture;
   return ClickKind::kOrdinary;
 }
 

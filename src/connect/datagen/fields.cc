@@ -32,7 +32,7 @@ Result<T> parse_number(const std::string& key, const std::string& value) {
 
 template <class T>
 void set_range(FieldPlan& plan) {
-  plan.low = std::numeric_limits<T>::min();
+  plan.low = int64_t{std::numeric_limits<T>::min()};
   plan.high = std::numeric_limits<T>::max();
 }
 

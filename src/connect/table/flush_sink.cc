@@ -16,7 +16,7 @@ class FlushSink final : public flow::Sink {
  public:
   FlushSink(WriterSpec spec, std::unique_ptr<TableStore> store, env::Env env, FlushOptions options)
       : env_(env),
-        options_(std::move(options)),
+        options_(options),
         shape_(spec),
         seed_(hash64(spec.job + "/" + spec.table + "/" + spec.writer)),
         work_(std::make_shared<FlushWork>(std::move(spec), std::move(store), env, options_)) {}
@@ -111,7 +111,7 @@ class FlushSink final : public flow::Sink {
 std::unique_ptr<flow::Sink> make_flush_sink(WriterSpec spec, std::unique_ptr<TableStore> store, env::Env env,
                                             FlushOptions options) {
   options.batch_rows = std::clamp<size_t>(options.batch_rows, 1, FlushOptions::kBatchRowsMax);
-  return std::make_unique<FlushSink>(std::move(spec), std::move(store), env, std::move(options));
+  return std::make_unique<FlushSink>(std::move(spec), std::move(store), env, options);
 }
 
 }  // namespace strand::connect::table

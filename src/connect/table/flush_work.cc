@@ -20,7 +20,7 @@ FlushWork::FlushWork(WriterSpec spec, std::unique_ptr<TableStore> store, env::En
     : spec_(std::move(spec)),
       store_(std::move(store)),
       env_(env),
-      options_(std::move(options)),
+      options_(options),
       key_columns_(spec_.key->size()) {
   std::iota(key_columns_.begin(), key_columns_.end(), size_t{0});
   if (!store_->fences() && options_.rules.f7) sweep_ = Sweep::kDue;
@@ -33,7 +33,7 @@ void FlushWork::then(Status (FlushWork::*step)()) {
 
 // ---- from the task
 
-void FlushWork::start(const flow::SinkStart& start, std::shared_ptr<Lane> lane) {
+void FlushWork::start(const flow::SinkStart& start, const std::shared_ptr<Lane>& lane) {
   start_ = start;
   sweep_from_ = env_.clock->steady_nanos() + options_.request_life.millis * 1'000'000;
   lane_ = lane;
@@ -53,7 +53,7 @@ void FlushWork::flush() {
   then(&FlushWork::list);
 }
 
-void FlushWork::write(BatchPtr rows, WriteTag first) {
+void FlushWork::write(const BatchPtr& rows, WriteTag first) {
   const auto rows_max = static_cast<int64_t>(options_.batch_rows);
   const int64_t effective = effective_rows(*rows);
   {

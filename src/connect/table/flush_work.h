@@ -21,10 +21,10 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
 
   /// From the task.
   Status check() { return store_->check(spec_); }
-  void start(const flow::SinkStart& start, std::shared_ptr<Lane> lane);
+  void start(const flow::SinkStart& start, const std::shared_ptr<Lane>& lane);
   void hold(BatchPtr rows);
   void flush();
-  void write(BatchPtr rows, WriteTag first);
+  void write(const BatchPtr& rows, WriteTag first);
   /// A checkpoint is complete: the second sweep begins if it is due.
   void committed();
   void close();

@@ -11,7 +11,7 @@ void TransactionWork::then(Lane::Step step) {
   if (const auto lane = lane_.lock()) lane->add(std::move(step));
 }
 
-void TransactionWork::start(const flow::SinkStart& start, std::shared_ptr<Lane> lane) {
+void TransactionWork::start(const flow::SinkStart& start, const std::shared_ptr<Lane>& lane) {
   start_ = start;
   lane_ = lane;
   then([self = shared_from_this()] { return self->open(); });

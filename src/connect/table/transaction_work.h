@@ -21,7 +21,7 @@ class TransactionWork : public std::enable_shared_from_this<TransactionWork> {
   /// Whether the store would take a job that starts so.
   Status check(const flow::SinkStart& start);
   /// Claims the sink, reads the markers, and sends what the checkpoint holds above them.
-  void start(const flow::SinkStart& start, std::shared_ptr<Lane> lane);
+  void start(const flow::SinkStart& start, const std::shared_ptr<Lane>& lane);
   void commit(Commit commit);
   void close();
 

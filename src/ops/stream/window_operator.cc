@@ -83,12 +83,11 @@ Result<std::unique_ptr<StreamWindowOperator>> StreamWindowOperator::make(StreamW
   if (assigner.merging() && !options.trigger->can_merge()) {
     return Status(ErrorCode::kBadWindow, "session windows need a trigger that can merge");
   }
-  return std::unique_ptr<StreamWindowOperator>(
-      new StreamWindowOperator(std::move(options), std::move(assigner)));
+  return std::unique_ptr<StreamWindowOperator>(new StreamWindowOperator(std::move(options), assigner));
 }
 
 StreamWindowOperator::StreamWindowOperator(StreamWindowOptions options, window::Assigner assigner)
-    : KeyedOperator(options.key_groups), options_(std::move(options)), assigner_(std::move(assigner)) {}
+    : KeyedOperator(options.key_groups), options_(std::move(options)), assigner_(assigner) {}
 
 StreamWindowOperator::~StreamWindowOperator() = default;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 
 namespace strand::state {
@@ -32,6 +33,9 @@ struct StateKey {
   StateKeyView view() const { return {group, key, space}; }
   friend auto operator<=>(const StateKey&, const StateKey&) = default;
 };
+
+void save_key(const StateKey& key, ByteWriter& out);
+Result<StateKey> load_key(ByteReader& in);
 
 struct StateKeyHash {
   using is_transparent = void;

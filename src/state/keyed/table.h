@@ -40,8 +40,6 @@ class TableBase {
   virtual Status load(const RawEntry& entry, const TypeChange* change) = 0;
 };
 
-void save_key(const StateKey& key, ByteWriter& out);
-
 /// Makes a stored value one of the new type. Overloaded for what can be: values that are bytes of the C++
 /// API.
 template <class V>

@@ -91,7 +91,5 @@ class Timers {
 
 /// Sorts them and writes each once.
 void save_timers(std::vector<Timer>& timers, ByteWriter& out);
-void save_key(const StateKey& key, ByteWriter& out);
-Result<StateKey> load_key(ByteReader& in);
 
 }  // namespace strand::state
