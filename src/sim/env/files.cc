@@ -70,7 +70,7 @@ class SimFileSystem::Reader final : public env::ReadFile {
     const std::string& content = node_->content;
     if (offset >= content.size()) return size_t{0};
     const size_t count = std::min(size, content.size() - static_cast<size_t>(offset));
-    std::memcpy(into, content.data() + offset, count);
+    std::copy_n(content.data() + offset, count, into);
     return count;
   }
   Result<uint64_t> size() override {

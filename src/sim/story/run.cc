@@ -150,7 +150,7 @@ class StoryDriver {
   }
 
   Status drain() {
-    attempt_->ask_savepoint(true, true, [](Status, std::string) {});
+    attempt_->ask_savepoint(true, true, [](const Status&, const std::string&) {});
     return go(branch_.until + Duration{60'000});
   }
 

@@ -65,6 +65,7 @@ ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape) {
     if (random.chance(shape.late)) delay = random.between(60'000, 180'000);
     const int64_t arrival = click.at.millis;
     click.event_millis = (arrival - delay) / shape.grain.millis * shape.grain.millis;
+    if (random.chance(shape.edges)) click.event_millis = (arrival - delay) / 1'000 * 1'000 - 1;
     const int64_t impression = click.event_millis - random.between(0, 20'000);
     // Event time is the arrival where the phone is years ahead.
     const bool year_2031 = random.chance(shape.future);

@@ -43,6 +43,7 @@ struct ClickShape {
   double bad = 0.01;
   double silent_shard = 0.3;  // chance that one shard stops half way
   Duration grain{1};          // event times are multiples of it
+  double edges = 0.1;         // event times in the last millisecond of a second, where windows end
   double future = 0.01;       // phones whose clock is years ahead
 };
 /// No row that any order of reading makes late: nothing is old, copied, bad or ahead of its time.

@@ -127,7 +127,7 @@ void Script::add(const std::string& shard, WallTime readable, std::string line) 
   records.push_back({readable, std::move(line)});
 }
 
-connect::Connector script_connector(std::shared_ptr<Script> script) {
+connect::Connector script_connector(const std::shared_ptr<Script>& script) {
   connect::Connector connector;
   connector.finder = [script](const connect::TableContext&) -> Result<std::unique_ptr<flow::ShardFinder>> {
     return std::unique_ptr<flow::ShardFinder>(std::make_unique<ScriptFinder>(script));

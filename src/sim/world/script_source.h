@@ -42,6 +42,6 @@ class Script {
 };
 
 /// The connector `script`: reads `script` in JSON. Positions are record numbers.
-connect::Connector script_connector(std::shared_ptr<Script> script);
+connect::Connector script_connector(const std::shared_ptr<Script>& script);
 
 }  // namespace strand::sim

@@ -133,7 +133,10 @@ class Life {
     faults_.off(false);
     store_.set_plan([this](const StoreCallInfo& info) { return store_fault(info); });
     const bool slow_uploads = random_.chance(options_.slow_uploads);
-    world_.executor.set_delay([this, slow_uploads](uint64_t lane) {
+    const bool slow_sinks = random_.chance(options_.slow_sinks);
+    world_.executor.set_delay([this, slow_uploads, slow_sinks](uint64_t lane) {
+      if (slow_sinks && lane >= kTaskLanes && next_line_ < input_.lines.size() && random_.chance(0.5))
+        return Duration{random_.between(0, 2 * kInterval.millis)};
       if (slow_uploads && lane < kTaskLanes && next_line_ < input_.lines.size())
         return Duration{random_.between(1'000, 9'000)};
       if (lane < kTaskLanes && next_line_ < input_.lines.size() && random_.chance(options_.stuck_uploads))
@@ -254,8 +257,8 @@ class Life {
     const bool over = next_line_ == input_.lines.size() && now > input_.lines.back().at + Duration{8'000};
     if (over && !asked_to_end_ && all_read() && all_swept()) {
       asked_to_end_ = true;
-      attempt_->ask_savepoint(true, true,
-                              [this](Status status, std::string) { asked_to_end_ = status.ok(); });
+      attempt_->ask_savepoint(
+          true, true, [this](const Status& status, const std::string&) { asked_to_end_ = status.ok(); });
     }
   }
 
@@ -329,7 +332,7 @@ class Life {
     const bool drain = stop && job_.drains && random_.chance(0.4);
     stopping_ = stop;
     tell(drain ? "stop with drain" : stop ? "stop with savepoint" : "savepoint");
-    attempt_->ask_savepoint(stop, drain, [this, stop, drain](Status status, const std::string& path) {
+    attempt_->ask_savepoint(stop, drain, [this, stop, drain](const Status& status, const std::string& path) {
       if (status.ok()) savepoints_.push_back(path);
       if (status.ok() && drain) ++result_.drains;
       if (stop) stopping_ = status.ok();

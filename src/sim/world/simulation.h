@@ -35,6 +35,7 @@ struct SimulationOptions {
   int env_faults_max = 5;
   double arrivals = 0.02;        // chance in each step that a request under way arrives
   double slow_uploads = 0.15;    // share of the runs in which snapshots take seconds to write
+  double slow_sinks = 0.1;       // share of the runs in which a work of a sink takes longer than an interval
   double store_fault = 0.01;     // chance of a fault at a call of the store
   double stuck_uploads = 0;      // chance that one snapshot takes longer than the next barrier
   double outages = 0;            // chance at a commit that the store takes none for some seconds
