@@ -24,6 +24,7 @@ constexpr int32_t kIntervalJoinVersion = 1;
 constexpr const char* kSections[] = {"left", "right"};
 constexpr const char* kExpiredSection = "expired";
 constexpr size_t kPrefetchRows = 16;
+constexpr int64_t kCleaningsPerSlice = 32;
 
 /// A slice is a quarter of the time that rows may be apart: few slices, and little kept for too long.
 int64_t slice_width(const IntervalJoinOptions& options) {
@@ -79,7 +80,7 @@ class IntervalJoin : public Operator {
         STRAND_OK(stream_row(side, batch, i, rows));
       }
     }
-    STRAND_OK(finish(rows));
+    STRAND_OK(end_rows(rows));
     return emit_late_side(side, batch, late_, *context_, out);
   }
 
@@ -102,23 +103,19 @@ class IntervalJoin : public Operator {
       });
     }
     STRAND_OK(std::move(status));
-    return finish(rows);
+    // A barrier finds little to clean.
+    for (size_t side = 0; side < 2; ++side) {
+      if (cleaned_[side] + Duration{slice_width(options_) / kCleaningsPerSlice} < expired_through(side))
+        STRAND_OK(clean(side, rows));
+    }
+    return end_rows(rows);
   }
 
   /// Rows that have expired and were not asked for since are no part of a snapshot.
   Status before_barrier(Emitter& out) override {
     RowEmitter rows(options_.output, out, Port::kMain);
-    Status status;
-    for (size_t side = 0; side < 2; ++side) {
-      const EventTime judge = sql_ ? std::max(context_->watermark, EventTime{0}) : context_->watermark;
-      table_.for_each(side, dead_through(side, judge).millis, [&](IntervalTable::Ref ref) {
-        const IntervalTable::KeyId id = table_.row(ref).key_id;
-        if (status.ok()) status = touch(id, rows);
-        table_.release_if_empty(id);
-      });
-    }
-    STRAND_OK(std::move(status));
-    return finish(rows);
+    for (size_t side = 0; side < 2; ++side) STRAND_OK(clean(side, rows));
+    return end_rows(rows);
   }
 
   Status snapshot(Epoch epoch, state::SnapshotBuilder& out) override {
@@ -198,6 +195,21 @@ class IntervalJoin : public Operator {
   }
   EventTime judge_of(uint64_t hash) const {
     return context_->judge(columnar::key_group(hash, context_->max_parallelism));
+  }
+
+  EventTime expired_through(size_t side) const {
+    return dead_through(side, sql_ ? std::max(context_->watermark, EventTime{0}) : context_->watermark);
+  }
+  /// Removes the rows of a side that have expired, for which nobody asked since.
+  Status clean(size_t side, RowEmitter& rows) {
+    Status status;
+    cleaned_[side] = expired_through(side);
+    table_.for_each(side, cleaned_[side].millis, [&](IntervalTable::Ref ref) {
+      const IntervalTable::KeyId id = table_.row(ref).key_id;
+      if (status.ok()) status = touch(id, rows);
+      table_.release_if_empty(id);
+    });
+    return status;
   }
 
   /// Brings a key up to what event time has reached.
@@ -344,7 +356,7 @@ class IntervalJoin : public Operator {
     return Status();
   }
 
-  Status finish(RowEmitter& rows) {
+  Status end_rows(RowEmitter& rows) {
     context_->ledger->add(Entry::kOut, rows.rows());
     STRAND_OK(rows.flush());
     update_books();
@@ -410,6 +422,7 @@ class IntervalJoin : public Operator {
   // Through which time rows of a side were last found expired, for any key. Matters only to rows that are
   // late.
   std::array<EventTime, 2> expired_{};
+  std::array<EventTime, 2> cleaned_{EventTime::min(), EventTime::min()};
   IntervalTable table_;
   state::PartSections sections_;
   uint32_t visit_ = 1;  // counts watermarks

@@ -131,13 +131,14 @@ class IntervalTable {
     }
   }
 
-  /// Calls f(ref) for the linked rows of a side in all slices that begin at or before `through`.
+  /// Calls f(ref) for the linked rows of a side at or before `through`.
   template <class F>
   void for_each(size_t side, int64_t through, F&& f) {
     for (const auto& [index, slot] : by_time_[side]) {
       if (index > floor_div(through, width_)) return;
       for (size_t i = 0; i < slices_[slot]->rows.size(); ++i) {
-        if (!slices_[slot]->rows[i].dead) f((Ref{slot} << 32) | i);
+        const Row& row = slices_[slot]->rows[i];
+        if (!row.dead && row.time <= through) f((Ref{slot} << 32) | i);
       }
     }
   }
