@@ -17,8 +17,8 @@ namespace strand::checkpoint {
 /// are ignored. Belongs to its task. A crash forgets it: barriers under way die with the attempt.
 class Aligner {
  public:
-  /// `hold_back` false: nothing is held back, and what lies behind the first barriers is in the snapshot, too
-  /// (at least once). Only tests want that.
+  /// `hold_back` false: nothing is held back, and what lies behind the first barriers is in the snapshot,
+  /// too. It comes again after a restore (at least once).
   explicit Aligner(size_t channels, bool hold_back = true);
 
   enum class Outcome : uint8_t { kWait, kAligned };

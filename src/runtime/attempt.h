@@ -32,6 +32,7 @@ struct JobOptions {
   int64_t memory_limit = INT64_MAX;
   int retained = 1;
   checkpoint::CoordinatorOptions checkpoints;
+  bool at_least_once = false;
   /// Raised by a deployment of a new version; the first is 1.
   std::optional<Generation> generation;
   bool allow_non_restored = false;

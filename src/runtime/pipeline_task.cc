@@ -9,7 +9,7 @@ PipelineTask::PipelineTask(int32_t id, std::string name, std::unique_ptr<SourceH
     : Task(id, std::move(name)),
       source_(std::move(source)),
       chain_(std::move(chain)),
-      inputs_(std::move(inputs), chain_->defences.hold_back),
+      inputs_(std::move(inputs), chain_->defences.hold_back && !context.at_least_once),
       entries_(std::move(entries)),
       key_groups_(key_groups),
       context_(context) {}

@@ -176,6 +176,7 @@ struct AttemptContext {
   obs::MemoryAccount* memory = nullptr;
   MemoryWatch* memory_watch = nullptr;
   std::string snapshot_dir;
+  bool at_least_once = false;  // operators read on while barriers are under way
 };
 
 /// Writes a task's snapshot on the executor; the answer comes to `task`'s mailbox.

@@ -26,7 +26,8 @@ constexpr std::array kSettings = {
     SettingSpec{"execution.checkpointing.min-pause", kDuration, "0 s", "",
                 "time from the end of a checkpoint to the next"},
     SettingSpec{"execution.checkpointing.mode", kChoice, "EXACTLY_ONCE", "EXACTLY_ONCE|AT_LEAST_ONCE",
-                "accepted: rows always count exactly once"},
+                "AT_LEAST_ONCE: operators read on while barriers are under way, and may count rows again "
+                "after a restart"},
     SettingSpec{"execution.checkpointing.num-retained", kInteger, "3", "",
                 "complete checkpoints that are kept", 1},
     SettingSpec{"execution.checkpointing.savepoint-dir", kText, "", "", "where savepoints are kept"},
@@ -140,7 +141,6 @@ constexpr std::array kInert = {
           "barriers are aligned: a slow sink makes checkpoints slow, not wrong"},
     Inert{"execution.checkpointing.incremental", "snapshots always share the files that did not change"},
     Inert{"execution.checkpointing.max-concurrent-checkpoints", "one checkpoint is made at a time"},
-    Inert{"execution.checkpointing.mode", "barriers are aligned: every row counts exactly once"},
     Inert{"execution.checkpointing.unaligned.enabled",
           "barriers are aligned: a slow sink makes checkpoints slow, not wrong"},
     Inert{"execution.checkpointing.unaligned.forced", "barriers are aligned"},

@@ -61,7 +61,6 @@ TEST(Settings, ThatChangeNoAnswerAreAcceptedWithAWarning) {
       {"execution.checkpointing.unaligned.enabled", "true"},
       {"execution.checkpointing.unaligned.forced", "true"},
       {"execution.checkpointing.aligned-checkpoint-timeout", "30 s"},
-      {"execution.checkpointing.mode", "AT_LEAST_ONCE"},
       {"execution.checkpointing.max-concurrent-checkpoints", "2"},
       {"state.backend.incremental", "false"},
       {"table.exec.mini-batch.size", "5000"},
