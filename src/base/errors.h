@@ -44,33 +44,38 @@ enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
   X(kBadRow, 3001, kFailJob, "a record cannot be parsed")                                           \
   X(kMissingEventTime, 3002, kFailJob, "a record has no event time")                                \
   X(kWrongTimeUnit, 3003, kRestart, "event times look like seconds or microseconds, not milliseconds") \
-  X(kRecordTooLong, 3004, kFailJob, "a record is longer than the limit")                            \
-  X(kOverflow, 3005, kFailJob, "a value is out of the range of its type")                           \
-  X(kPoisonRecord, 3006, kFailJob, "the same record failed the job twice")                          \
-  X(kBadValue, 3007, kFailJob, "an expression cannot be computed for a row")                        \
-  X(kSourceUnavailable, 4001, kRetry, "a source cannot be read at the moment")                      \
-  X(kShardShrank, 4002, kFailJob, "a file became shorter than what was already read of it")         \
-  X(kShardGone, 4003, kFailJob, "a file disappeared before it was read to its end")                 \
-  X(kSinkUnavailable, 4004, kRetry, "a sink cannot be written at the moment")                       \
-  X(kSinkReadOnly, 4005, kFailJob, "a sink refuses all writes")                                     \
-  X(kSinkSchema, 4006, kFailJob, "the table in the sink does not fit the table of the job")         \
-  X(kFenced, 4007, kFailJob, "a newer generation or attempt owns the sink")                         \
-  X(kWriterTaken, 4008, kFailJob, "another job writes this table with the same writer name")        \
-  X(kSinkAhead, 4009, kFailJob, "the sink holds commits that the chosen state does not know")       \
-  X(kUnknownConnector, 4010, kFailJob, "a connector or format is not known")                        \
-  X(kCorruptInput, 4011, kFailJob, "compressed input is damaged")                                   \
-  X(kClosedRow, 4012, kRestart, "a row that was finished was written again and refused")            \
-  X(kIo, 5000, kRestart, "a file operation failed")                                                 \
-  X(kDiskFull, 5001, kRestart, "the disk is full")                                                  \
-  X(kCheckpointUnreadable, 5002, kFailJob, "a checkpoint is damaged or incomplete")                 \
-  X(kStateMismatch, 5003, kFailJob, "the state belongs to another job or to an older form of it")   \
-  X(kStateInUse, 5004, kFailJob, "the state folder is used by another process")                     \
-  X(kNewerFormat, 5005, kFailJob, "a state file was written by a newer version")                    \
-  X(kVoidSnapshot, 5006, kFailJob, "a snapshot has been overtaken by a later restore")              \
-  X(kCheckpointTimeout, 5007, kRestart, "a checkpoint did not complete in time")                    \
-  X(kTooManyCheckpointFailures, 5008, kRestart, "more checkpoints failed in a row than tolerated")  \
-  X(kMaxParallelism, 5009, kFailJob, "the maximum parallelism differs from that of the state")      \
-  X(kNoAccess, 5010, kRestart, "a file or folder may not be used")
+  X(kRecordTooLong, 3004, kFailJob, "a record is longer than the limit")                               \
+  X(kOverflow, 3005, kFailJob, "a value is out of the range of its type")                              \
+  X(kPoisonRecord, 3006, kFailJob, "the same record failed the job twice")                             \
+  X(kBadValue, 3007, kFailJob, "an expression cannot be computed for a row")                           \
+  X(kFunctionThrew, 3008, kRestart, "a function of the program has thrown")                            \
+  X(kClockRead, 3009, kRestart, "a function of the program reads the wall clock")                      \
+  X(kSourceUnavailable, 4001, kRetry, "a source cannot be read at the moment")                         \
+  X(kShardShrank, 4002, kFailJob, "a file became shorter than what was already read of it")            \
+  X(kShardGone, 4003, kFailJob, "a file disappeared before it was read to its end")                    \
+  X(kSinkUnavailable, 4004, kRetry, "a sink cannot be written at the moment")                          \
+  X(kSinkReadOnly, 4005, kFailJob, "a sink refuses all writes")                                        \
+  X(kSinkSchema, 4006, kFailJob, "the table in the sink does not fit the table of the job")            \
+  X(kFenced, 4007, kFailJob, "a newer generation or attempt owns the sink")                            \
+  X(kWriterTaken, 4008, kFailJob, "another job writes this table with the same writer name")           \
+  X(kSinkAhead, 4009, kFailJob, "the sink holds commits that the chosen state does not know")          \
+  X(kUnknownConnector, 4010, kFailJob, "a connector or format is not known")                           \
+  X(kCorruptInput, 4011, kFailJob, "compressed input is damaged")                                      \
+  X(kClosedRow, 4012, kRestart, "a row that was finished was written again and refused")               \
+  X(kIo, 5000, kRestart, "a file operation failed")                                                    \
+  X(kDiskFull, 5001, kRestart, "the disk is full")                                                     \
+  X(kCheckpointUnreadable, 5002, kFailJob, "a checkpoint is damaged or incomplete")                    \
+  X(kStateMismatch, 5003, kFailJob, "the state belongs to another job or to an older form of it")      \
+  X(kStateInUse, 5004, kFailJob, "the state folder is used by another process")                        \
+  X(kNewerFormat, 5005, kFailJob, "a state file was written by a newer version")                       \
+  X(kVoidSnapshot, 5006, kFailJob, "a snapshot has been overtaken by a later restore")                 \
+  X(kCheckpointTimeout, 5007, kRestart, "a checkpoint did not complete in time")                       \
+  X(kTooManyCheckpointFailures, 5008, kRestart, "more checkpoints failed in a row than tolerated")     \
+  X(kMaxParallelism, 5009, kFailJob, "the maximum parallelism differs from that of the state")         \
+  X(kNoAccess, 5010, kRestart, "a file or folder may not be used")                                     \
+  X(kStateByClock, 5011, kRestart, "state that lives by the wall clock is replayed")                   \
+  X(kHeldOutsideState, 5012, kRestart, "a function holds back elements that no checkpoint has")        \
+  X(kOperatorChanged, 5013, kRestart, "an operator is new or gone since the snapshot")
 
 enum class ErrorCode : uint16_t {
 #define STRAND_X(name, number, reaction, title) name = number,

@@ -92,6 +92,17 @@ Status read_parallelism(const Settings& settings, int cores, runtime::JobOptions
   return Status();
 }
 
+/// `a, b` without blanks around the words.
+std::set<std::string> words_of(const std::string& text) {
+  std::set<std::string> words;
+  std::string word;
+  for (const char c : text + ",") {
+    if (c != ',' && c != ' ') word += c;
+    if (c == ',' && !word.empty()) words.insert(std::exchange(word, {}));
+  }
+  return words;
+}
+
 std::string settings_json(const plan::Plan& plan) {
   nlohmann::json json = nlohmann::json::object();
   for (const auto& [key, setting] : plan.settings) json[key] = setting.value;
@@ -200,6 +211,8 @@ Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder&
   STRAND_TRY(const int64_t tolerable,
              settings.integer("execution.checkpointing.tolerable-failed-checkpoints", 3));
   out.checkpoints.tolerable_failures = static_cast<int>(tolerable);
+  out.flink_restore = settings.text("strand.compat.flink-restore", "false") == "true";
+  out.may_drop = words_of(settings.text("strand.state.drop"));
   out.memory_limit = machine.memory_bytes / 4 * 3;
   if (const std::string limit = settings.text("strand.memory.limit"); !limit.empty()) {
     auto bytes = parse_memory(limit);

@@ -27,6 +27,13 @@ std::string Plan::setting(const std::string& key, const std::string& fallback) c
   return found == settings.end() ? fallback : found->second.value;
 }
 
+bool has_operator(const Plan& plan, const std::string& id) {
+  for (const NodePtr& node : plan.nodes()) {
+    if (node->id == id) return true;
+  }
+  return false;
+}
+
 const char* kind_name(const Detail& detail) {
   struct Namer {
     const char* operator()(const Scan&) const { return "scan"; }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -330,6 +331,7 @@ struct SinkWrite {
 /// What a plan is told about a job, for functions.
 struct FunctionOptions {
   bool flink_restore = false;  // strand.compat.flink-restore
+  Duration tick{200};          // pipeline.auto-watermark-interval
 };
 
 /// An operator of the C++ API, whose functions are code of the program: the plan carries them and never looks
@@ -402,7 +404,12 @@ const char* join_name(JoinKind kind);
 /// text.
 std::string fingerprint(const Plan& plan);
 /// Says what differs between the fingerprints of a snapshot and of a plan, by operator; empty if state fits.
-std::vector<std::string> fingerprint_differences(const std::string& snapshot, const std::string& plan);
+/// Operators of the snapshot that are in `may_drop` may be missing in the plan.
+std::vector<std::string> fingerprint_differences(const std::string& snapshot, const std::string& plan,
+                                                 const std::set<std::string>& may_drop = {});
+bool has_operator(const Plan& plan, const std::string& id);
+/// Operators of the plan that would keep state and of which the snapshot knows nothing: they start empty.
+std::vector<std::string> operators_without_state(const std::string& snapshot, const std::string& plan);
 /// Indented text of the plan (EXPLAIN).
 std::string explain(const Plan& plan);
 

@@ -80,13 +80,34 @@ Status JobAttempt::check_fits() const {
         .at(report_.snapshot->path)
         .hint("set 'pipeline.max-parallelism' = '" + std::to_string(manifest_->max_parallelism) + "'");
   }
-  const auto differences = plan::fingerprint_differences(manifest_->fingerprint, plan::fingerprint(plan_));
+  const auto differences =
+      plan::fingerprint_differences(manifest_->fingerprint, plan::fingerprint(plan_), options_.may_drop);
   if (differences.empty()) return Status();
   std::string text = "the state does not fit the job:";
   for (const std::string& difference : differences) text += "\n    " + difference;
   return Status(ErrorCode::kStateMismatch, std::move(text))
       .at(report_.snapshot->path)
-      .hint("undo the change, or start anew with --from none (the input is read from its start)");
+      .hint(
+          "undo the change, start anew with --from none (the input is read from its start), or name "
+          "operators "
+          "that are gone for good in 'strand.state.drop'");
+}
+
+void JobAttempt::tell_what_is_new() const {
+  if (!manifest_) return;
+  const std::string now = plan::fingerprint(plan_);
+  const auto tell = [&](obs::Level level, const std::string& id, const char* name, const char* message) {
+    obs::Event event{level, static_cast<int>(ErrorCode::kOperatorChanged), name, now_, {}};
+    emit(std::move(event.with("operator", id).with("message", message)));
+  };
+  for (const std::string& id : plan::operators_without_state(manifest_->fingerprint, now))
+    tell(obs::Level::kWarn, id, "operator_starts_empty",
+         "the snapshot has no state of this operator: it starts empty");
+  for (const std::string& id : options_.may_drop) {
+    if (manifest_->operators.contains(id) && !plan::has_operator(plan_, id))
+      tell(obs::Level::kWarn, id, "state_dropped",
+           "the job has this operator no longer: its state is dropped");
+  }
 }
 
 void JobAttempt::check_floors() {
@@ -168,7 +189,8 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
                              restored_epoch,
                              {},
                              options_.defences,
-                             options_.batch_rows};
+                             options_.batch_rows,
+                             {options_.flink_restore, options_.tick_interval}};
   // What must be refused is refused here: nothing has been touched yet.
   STRAND_TRY(sweeps_left_, check_sinks(graph_, registry_, graph_options, context_));
   const AttemptRecord record{generation, attempt, restored_epoch, highest,
@@ -180,6 +202,7 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
   report_.attempt = attempt;
   report_.at = now_;
   check_floors();
+  tell_what_is_new();
 
   graph_options.history = history_;
   STRAND_TRY(tasks_, make_tasks(graph_, registry_, graph_options, restored, context_));

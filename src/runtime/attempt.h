@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,9 @@ struct JobOptions {
   bool at_least_once = false;
   /// Raised by a deployment of a new version; the first is 1.
   std::optional<Generation> generation;
-  bool allow_non_restored = false;
+  /// Operators whose state in a snapshot may be dropped because the job has them no longer.
+  std::set<std::string> may_drop;
+  bool flink_restore = false;  // functions of the C++ API forget their floor, as in Flink
   std::string settings_json;
   Defences defences;  // for tests only
   /// An operator gets no more rows at once. With 1 a changelog has every step in between, as Flink's without
@@ -108,6 +111,7 @@ class JobAttempt {
   Status choose(const RestoreChoice& choice);
   Status check_fits() const;
   void check_floors();
+  void tell_what_is_new() const;
   Status read_sections(Restored& restored);
   Status find_shards(bool first, WallTime now);
   Status assign(Tasks::Source& source, size_t index, const std::vector<std::string>& found);

@@ -66,6 +66,9 @@ constexpr std::array kSettings = {
                 "none|off|disable|fixed-delay|fixeddelay|exponential-delay|exponentialdelay",
                 "what happens after a failure"},
     SettingSpec{"state.backend.type", kChoice, "hashmap", "hashmap", "where keyed state lives: in memory"},
+    SettingSpec{
+        "strand.compat.flink-restore", kBoolean, "false", "",
+        "windows and functions of the C++ API forget at a restore how far event time had come, as in Flink"},
     SettingSpec{"strand.future-skew.max", kDuration, "10 min", "",
                 "an event time further ahead of the wall clock does not move the watermark"},
     SettingSpec{"strand.input-retention", kDuration, "0 s", "",
@@ -78,6 +81,9 @@ constexpr std::array kSettings = {
                 "memory for state, queues and batches; three quarters of the machine's if not set"},
     SettingSpec{"strand.no-progress.after", kDuration, "30 s", "",
                 "a warning says who holds event time when it has stood still for so long; 0: never"},
+    SettingSpec{"strand.state.drop", kText, "", "",
+                "ids of operators, with commas between, whose state may be dropped because the job has them "
+                "no longer"},
     SettingSpec{"table.dml-sync", kBoolean, "false", "", "accepted: all INSERTs of a file are one job"},
     SettingSpec{"table.exec.emit.allow-lateness", kDuration, "", "",
                 "how long rows of a closed GROUP BY TUMBLE(…) or HOP still count"},

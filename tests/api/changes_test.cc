@@ -96,5 +96,39 @@ TEST(EditedJob, StateThatCannotBeCarriedOverIsRefused) {
                 "row{count:string,last:string}"));
 }
 
+TEST(EditedJob, AnOperatorThatIsGoneIsDroppedOnlyByName) {
+  JobRunner runner(counting<Old>("count"));
+  runner.feed("script", ten());
+  runner.run_legs({{550, 1, Leg::End::kStop}});
+  runner.set_job(counting<Old>("count-anew"));
+  EXPECT_THAT(runner.refused_start().to_string(), HasSubstr("'strand.state.drop'"));
+  runner.options().may_drop = {"count"};
+  runner.run();
+  EXPECT_THAT(runner.rows("log"), Contains("+I[a 4 8]"));  // the new operator has seen the last five alone
+  EXPECT_THAT(runner.events().with_name("operator_starts_empty"), ElementsAre(HasSubstr("count-anew")));
+  EXPECT_THAT(runner.events().with_name("state_dropped"),
+              ElementsAre(HasSubstr("count: the job has this operator")));
+}
+
+// What strand.compat.flink-restore is for: after a restore Flink opens again what readers had seen closed.
+TEST(EditedJob, WithFlinksRestoreAClosedWindowOpensAgain) {
+  for (const bool flink : {false, true}) {
+    JobRunner runner([] {
+      Job job("job");
+      const auto sums =
+          clicks(job).key_by(&Click::user).window(TumblingEventTimeWindows::of(10s)).aggregate(Sum());
+      log(sums);
+      log(sums.late().map(&Click::spend), "late");
+      return job;
+    });
+    runner.options().flink_restore = flink;
+    runner.feed("script", {click("a", 1, 1), click("a", 20, 2), click("a", 21, 4), click("a", 5, 8),
+                           click("a", 22, 16)});
+    runner.run({{350, 1, Leg::End::kStop}});
+    EXPECT_EQ(runner.rows("late").size(), flink ? 0u : 1u);
+    EXPECT_EQ(runner.rows("log").size(), flink ? 3u : 2u);
+  }
+}
+
 }  // namespace
 }  // namespace strandline::testing
