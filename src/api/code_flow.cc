@@ -36,6 +36,14 @@ Status FlowOutput::end() {
   return std::exchange(failed_, Status());
 }
 
+Status function_threw(const flow::OperatorContext& context, const ElementReader* reader,
+                      const std::string& what) {
+  std::string message = "the function of operator '" + context.operator_id + "' has thrown" + what;
+  if (reader != nullptr) message += ", given the element " + reader->last_read();
+  return Status(ErrorCode::kFunctionThrew, std::move(message))
+      .hint("catch in the function what is expected, and emit such elements to a side output");
+}
+
 Status require_elements(const columnar::Batch& batch, const std::string& operator_id) {
   if (!batch.kinds()) return Status();
   Status status;

@@ -40,15 +40,14 @@ class FlowOutput {
   int64_t rows_ = 0;
 };
 
+Status function_threw(const flow::OperatorContext& context, const ElementReader* reader,
+                      const std::string& what);
+
 /// Runs `f`, which returns a Status, and turns what the code of the program throws into an error that names
-/// the operator.
+/// the operator and, if `reader` then points to one, the element that it was given.
 template <class F>
-Status guarded(const flow::OperatorContext& context, F&& f) {
-  const auto thrown = [&](const std::string& what) {
-    return Status(ErrorCode::kInternal,
-                  "the function of operator '" + context.operator_id + "' has thrown" + what)
-        .hint("catch it in the function, then start the job again: it goes on from its last checkpoint");
-  };
+Status guarded(const flow::OperatorContext& context, const ElementReader* const& reader, F&& f) {
+  const auto thrown = [&](const std::string& what) { return function_threw(context, reader, what); };
   try {
     return f();
   } catch (const std::exception& e) {

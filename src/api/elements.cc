@@ -30,7 +30,8 @@ columnar::SchemaPtr keyed_schema(const RowType& type) {
 }
 
 void ElementReader::begin(const columnar::Batch& batch) {
-  batch_ = &batch;
+  batch_ = batch;
+  row_ = -1;
   views_.clear();
   for (size_t i = 0; i < type_->columns.size(); ++i) {
     const columnar::Column& column = batch.column(first_ + i);
@@ -48,11 +49,25 @@ void ElementReader::begin(const columnar::Batch& batch) {
 }
 
 Result<const void*> ElementReader::read(int64_t row) {
+  row_ = row;
   const int missing = type_->read(views_.data(), row, element_);
   if (missing < 0) return static_cast<const void*>(element_);
   const std::string& name = type_->columns[static_cast<size_t>(missing)].name;
   return Status(ErrorCode::kBadRow, "expected a value in column '" + name + "', found NULL")
       .hint("make the field a std::optional, or filter the rows before as<>");
+}
+
+std::string ElementReader::last_read() const {
+  if (row_ < 0) return "";
+  std::vector<Field> fields;
+  std::vector<columnar::ColumnPtr> columns;
+  for (size_t i = first_; i < first_ + time_column(*type_) + 1; ++i) {  // with its timestamp
+    fields.push_back((*batch_->schema())[i]);
+    columns.push_back(batch_->columns()[i]);
+  }
+  const columnar::Batch element(std::make_shared<const columnar::Schema>(std::move(fields)),
+                                std::move(columns), batch_->physical_rows());
+  return columnar::row_to_string(element, row_);
 }
 
 std::optional<EventTime> ElementReader::time(int64_t row) const {

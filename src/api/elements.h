@@ -40,6 +40,8 @@ class ElementReader {
   void begin(const columnar::Batch& batch);
   /// Errors: kBadRow where a column is NULL and the field cannot be.
   Result<const void*> read(int64_t row);
+  /// The element that was read last, for people.
+  std::string last_read() const;
   std::optional<EventTime> time(int64_t row) const;
   int32_t group(int64_t row) const {
     return batch_->column(first_ + group_column(*type_)).values<int32_t>()[row];
@@ -52,7 +54,8 @@ class ElementReader {
   const RowType* type_;
   size_t first_;
   void* element_;
-  const columnar::Batch* batch_ = nullptr;
+  std::optional<columnar::Batch> batch_;
+  int64_t row_ = -1;  // read last
   std::vector<strandline::detail::ColumnView> views_;
 };
 

@@ -109,7 +109,7 @@ class FunctionFlow final : public flow::Operator {
   Status process_held(const columnar::Batch& batch, flow::Emitter& out) override {
     if (!pure_) return Status();
     output_.begin(out);
-    STRAND_OK(guarded(*context_, [&] { return elements(0, batch); }));
+    STRAND_OK(guarded(*context_, reading_, [&] { return elements(0, batch); }));
     output_.take_rows();
     return output_.end();
   }
@@ -136,7 +136,7 @@ class FunctionFlow final : public flow::Operator {
   template <class F>
   Status run(flow::Emitter& out, F&& work) {
     output_.begin(out);
-    STRAND_OK(guarded(*context_, [&]() -> Status {
+    STRAND_OK(guarded(*context_, reading_, [&]() -> Status {
       if (!std::exchange(started_, true)) host_.start();
       return work();
     }));
@@ -147,6 +147,7 @@ class FunctionFlow final : public flow::Operator {
     STRAND_OK(require_elements(batch, context_->operator_id));
     ElementReader& reader = *readers_[input];
     reader.begin(batch);
+    reading_ = &reader;
     Status status;
     batch.for_each_row([&](int64_t row) {
       if (!status.ok()) return;
@@ -154,6 +155,7 @@ class FunctionFlow final : public flow::Operator {
       if (element.ok()) return host_.element(input, *element, reader.time(row));
       status = std::move(element).status();
     });
+    reading_ = nullptr;
     return status;
   }
 
@@ -164,6 +166,7 @@ class FunctionFlow final : public flow::Operator {
   bool flink_restore_;
   bool pure_;
   bool started_ = false;
+  const ElementReader* reading_ = nullptr;  // null between elements
   flow::OperatorContext* context_ = nullptr;
 };
 

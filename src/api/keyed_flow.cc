@@ -48,7 +48,12 @@ Status KeyedFlow::elements(size_t input, const columnar::Batch& batch) {
   STRAND_OK(require_elements(batch, context_->operator_id));
   ElementReader& reader = *readers_[input];
   reader.begin(batch);
-  if (batch.columns().size() <= key_column(reader.type())) return on_unkeyed(input, batch);
+  reading_ = &reader;
+  if (batch.columns().size() <= key_column(reader.type())) {
+    STRAND_OK(on_unkeyed(input, batch));
+    reading_ = nullptr;
+    return Status();
+  }
   home_.has_key = true;
   Status status;
   batch.for_each_row([&](int64_t row) {
@@ -64,6 +69,7 @@ Status KeyedFlow::elements(size_t input, const columnar::Batch& batch) {
     status = op_->process(static_cast<int>(input), reader.group(row), record, *this);
   });
   home_.has_key = false;
+  reading_ = nullptr;
   return status;
 }
 

@@ -46,7 +46,7 @@ class KeyedFlow : public flow::Operator, protected ops::StreamOutput {
   template <class F>
   Status run(flow::Emitter& out, F&& work) {
     output_.begin(out);
-    STRAND_OK(guarded(*context_, [&]() -> Status {
+    STRAND_OK(guarded(*context_, reading_, [&]() -> Status {
       if (!std::exchange(started_, true)) start();
       return work();
     }));
@@ -73,6 +73,7 @@ class KeyedFlow : public flow::Operator, protected ops::StreamOutput {
   std::vector<uint32_t> late_;  // rows of the batch
   int64_t row_ = 0;
   int64_t skipped_ = 0;
+  const ElementReader* reading_ = nullptr;  // null between elements
   bool started_ = false;
 };
 

@@ -32,7 +32,7 @@ class FilterFlow final : public flow::Operator {
 
  private:
   Status filter(const columnar::Batch& batch, flow::Emitter& out) {
-    return guarded(*context_, [&]() -> Status {
+    return guarded(*context_, &reader_, [&]() -> Status {
       auto selection = std::make_shared<columnar::Selection>();
       reader_.begin(batch);
       Status status;
@@ -72,7 +72,7 @@ class KeyByFlow final : public flow::Operator {
     context_->ledger->add(obs::Entry::kIn, batch.rows());
     context_->ledger->add(obs::Entry::kCounted, batch.rows());
     context_->ledger->add(obs::Entry::kOut, batch.rows());
-    return guarded(*context_, [&] { return append_keys(batch, out); });
+    return guarded(*context_, &reader_, [&] { return append_keys(batch, out); });
   }
 
  private:
@@ -138,7 +138,7 @@ class PairFlow final : public flow::Operator {
   }
   Status process(int, const columnar::Batch& batch, flow::Emitter& out) override {
     output_.begin(out);
-    STRAND_OK(guarded(*context_, [&] { return pairs(batch); }));
+    STRAND_OK(guarded(*context_, &left_, [&] { return pairs(batch); }));
     context_->ledger->add(obs::Entry::kIn, batch.rows());
     context_->ledger->add(obs::Entry::kCounted, batch.rows());
     context_->ledger->add(obs::Entry::kOut, output_.take_rows());

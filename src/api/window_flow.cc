@@ -379,7 +379,7 @@ class WindowFlow final : public KeyedFlow {
                                host_.code->owner() == nullptr && !home_.merging && spec_.assigner.event_time;
     if (!from_contents || spec_.allowed_lateness.count() == 0 || flink_restore_) return Status();
     output_.begin(out);
-    STRAND_OK(guarded(*context_, [&] { return tell_again(); }));
+    STRAND_OK(guarded(*context_, nullptr, [&] { return tell_again(); }));
     output_.take_rows();  // they were booked when they were news
     return output_.end();
   }

@@ -14,7 +14,8 @@ std::optional<Duration> RestartPolicy::on_failure(const Status& error, WallTime 
   if (about_a_row && row_error == last_row_error_) {
     final_ = Status(ErrorCode::kPoisonRecord, "the same record failed the job twice: " + error.message())
                  .at(error.where())
-                 .hint("repair or remove the record, or let the table skip it");
+                 .hint(error.hint().empty() ? "repair or remove the record, or let the table skip it"
+                                            : error.hint());
     return std::nullopt;
   }
   last_row_error_ = row_error;

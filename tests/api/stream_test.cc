@@ -144,20 +144,45 @@ TEST(TypedStream, AFunctionThatBuffersWithoutTheHookIsWarnedOf) {
 
 class Throws : public ProcessFunction<Click, int64_t> {
  public:
-  void process_element(const Click&, Context&, Collector<int64_t>&) override {
-    throw std::runtime_error("full");
+  void process_element(const Click& click, Context&, Collector<int64_t>&) override {
+    if (click.spend == 7) throw std::runtime_error("full");
   }
 };
 
-TEST(TypedStream, AFunctionThatThrowsFailsTheJobAndIsNamed) {
+TEST(TypedStream, AFunctionThatThrowsFailsTheJobAndNamesItselfAndTheRecord) {
   strand::testing::JobRunner runner([] {
     Job job("job");
     log(clicks(job).process<Throws>().uid("bursts"));
     return job;
   });
-  runner.feed("script", {click("a", 1)});
+  runner.feed("script", {click("a", 1), click("b", 2, 7)});
   const strand::Status failed = runner.run_to_failure();
-  EXPECT_THAT(failed.to_string(), HasSubstr("the function of operator 'bursts' has thrown: full"));
+  EXPECT_EQ(failed.code(), strand::ErrorCode::kFunctionThrew);
+  EXPECT_EQ(failed.message(),
+            "the function of operator 'bursts' has thrown: full, given the element "
+            "+I[b, 7, 1970-01-01 00:00:02.000Z, 1970-01-01 00:00:02.000Z]");
+  EXPECT_THAT(failed.where(), HasSubstr("script/S1 records 2 to 2"));
+  EXPECT_THAT(failed.hint(), HasSubstr("side output"));
+}
+
+class ThrowsLater : public KeyedProcessFunction<std::string, Click, int64_t> {
+ public:
+  void process_element(const Click& click, KeyedContext<std::string>& context, Collector<int64_t>&) override {
+    context.register_event_time_timer(click.at);
+  }
+  void on_timer(OnTimerContext<std::string>&, Collector<int64_t>&) override {
+    throw std::runtime_error("full");
+  }
+};
+
+TEST(TypedStream, ATimerThatThrowsNamesNoElement) {
+  strand::testing::JobRunner runner([] {
+    Job job("job");
+    log(clicks(job).key_by(&Click::user).process<ThrowsLater>().uid("later"));
+    return job;
+  });
+  runner.feed("script", {click("a", 1), click("b", 2)});
+  EXPECT_EQ(runner.run_to_failure().message(), "the function of operator 'later' has thrown: full");
 }
 
 /// Numbers what it sees; the numbers that it has given are state of the subtask.
