@@ -62,6 +62,7 @@ class KeyedFunctionFlow final : public KeyedFlow {
     return KeyedFlow::snapshot(epoch, out);
   }
   int64_t state_rows() const override { return KeyedFlow::state_rows() + host_.state_rows(); }
+  int64_t clock_readings() const override { return host_.clock_readings(); }
 
  private:
   Result<std::unique_ptr<ops::KeyedOperator>> make_operator(const flow::OperatorContext& context) override {
@@ -131,6 +132,7 @@ class FunctionFlow final : public flow::Operator {
   }
   bool judges_lateness() const override { return true; }
   int64_t state_rows() const override { return host_.state_rows(); }
+  int64_t clock_readings() const override { return host_.clock_readings(); }
 
  private:
   template <class F>

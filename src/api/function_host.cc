@@ -7,6 +7,16 @@ namespace strand::api {
 namespace {
 constexpr const char* kSubtaskSection = "subtask";
 constexpr int32_t kSubtaskVersion = 1;
+
+void tell(const flow::OperatorContext& context, obs::Level level, ErrorCode code, const char* name,
+          std::string message, std::string hint) {
+  if (context.events == nullptr) return;
+  obs::Event event{level, static_cast<int>(code), name, context.now, {}};
+  context.events->on_event(std::move(event.with("operator", context.operator_id)
+                                         .with("message", std::move(message))
+                                         .with("hint", std::move(hint))));
+}
+
 }  // namespace
 
 void FunctionCall::require_key() const {
@@ -25,12 +35,10 @@ int64_t FunctionCall::watermark() const {
 }
 
 int64_t FunctionCall::processing_time() {
-  if (clock_readings_++ == 0 && context_->events != nullptr) {
-    obs::Event event{obs::Level::kInfo, 0, "clock_read", context_->now, {}};
-    context_->events->on_event(std::move(event.with("operator", context_->operator_id)
-                                             .with("message",
-                                                   "the function reads the wall clock: what it makes of it, "
-                                                   "a replay makes otherwise")));
+  if (clock_readings_++ == 0) {
+    tell(*context_, obs::Level::kInfo, ErrorCode::kClockRead, "clock_read",
+         "the function reads the wall clock: what it makes of it, a replay makes otherwise",
+         "use event time, or processing timers, where results must not differ");
   }
   return context_->now.millis;
 }
@@ -76,14 +84,24 @@ void FunctionHost::finish() {
 }
 
 void FunctionHost::warn_of_buffers() {
-  if (std::exchange(warned_, true) || context_->events == nullptr) return;
-  obs::Event event{obs::Level::kWarn, 0, "warning", context_->now, {}};
-  context_->events->on_event(
-      std::move(event.with("operator", context_->operator_id)
-                    .with("message",
-                          "the function has emitted at the end what it had kept in members of its own: a "
-                          "crash would have lost it")
-                    .with("hint", "override before_barrier and emit it there, or keep it in a state")));
+  if (std::exchange(warned_, true)) return;
+  tell(*context_, obs::Level::kWarn, ErrorCode::kHeldOutsideState, "warning",
+       "the function has emitted at the end what it had kept in members of its own: a crash would have lost "
+       "it",
+       "override before_barrier and emit it there, or keep it in a state");
+}
+
+void FunctionHost::start() {
+  code_->open();
+  if (!context_->restored) return;
+  for (const auto& state : code_->owner().states()) {
+    if (!state->ttl) continue;
+    tell(*context_, obs::Level::kWarn, ErrorCode::kStateByClock, "warning",
+         "state `" + state->name +
+             "` lives by the wall clock: elements that are read again may find it otherwise than "
+             "the first time",
+         "forget by event time instead: a timer that clears the state");
+  }
 }
 
 void FunctionHost::snapshot(state::SnapshotBuilder& out) const {

@@ -77,12 +77,13 @@ class FunctionHost {
   /// Binds the states; the keyed ones must have a home.
   Status open(flow::OperatorContext& context, bool flink_restore);
   Status restore(const std::vector<state::Section>& parts);
-  void start() { code_->open(); }
+  void start();
   void element(size_t input, const void* element, std::optional<EventTime> time);
   void before_barrier();
   void finish();
   void snapshot(state::SnapshotBuilder& out) const;
   int64_t state_rows() const { return of_subtask_.values(); }
+  int64_t clock_readings() const { return call_.clock_readings(); }
 
  private:
   void warn_of_buffers();

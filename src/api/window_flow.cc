@@ -372,6 +372,7 @@ class WindowFlow final : public KeyedFlow {
     STRAND_OK(KeyedFlow::open(context));
     return host_.code->owner() == nullptr ? Status() : bind_states(*host_.code->owner(), home_);
   }
+  int64_t clock_readings() const override { return call_.clock_readings(); }
   /// Windows that have told a result and may yet correct it (replay.md F2): the results are those of their
   /// contents, unless a trigger, an evictor or a state of the function has a part in them.
   Status emit_held(flow::Emitter& out) override {

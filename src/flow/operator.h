@@ -120,6 +120,8 @@ class Operator {
   /// Rows and bytes of its state, for people.
   virtual int64_t state_rows() const { return 0; }
   virtual int64_t state_bytes() const { return 0; }
+  /// How often code of the program has asked for the wall clock.
+  virtual int64_t clock_readings() const { return 0; }
 
  private:
   static Status no_state();

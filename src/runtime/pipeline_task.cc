@@ -198,7 +198,8 @@ void PipelineTask::publish() {
   if (source_ != nullptr) source_->view(view, now_);
   for (const Slot& slot : chain_->slots) {
     view.operators.push_back({slot.context.operator_id, slot.label, slot.ledger, slot.context.watermark,
-                              slot.context.judge(), slot.op->state_rows(), slot.op->state_bytes()});
+                              slot.context.judge(), slot.op->state_rows(), slot.op->state_bytes(),
+                              slot.op->clock_readings()});
   }
   view.blocked = blocked_;
   show(std::move(view));

@@ -118,6 +118,7 @@ struct OperatorView {
   EventTime judge = EventTime::min();
   int64_t state_rows = 0;
   int64_t state_bytes = 0;
+  int64_t clock_readings = 0;
 };
 struct TaskView {
   std::vector<ShardView> shards;

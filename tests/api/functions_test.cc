@@ -93,6 +93,7 @@ TEST(KeyedFunction, TimersFireOnceAndMayBeTakenBack) {
   runner.run();
   EXPECT_THAT(runner.rows("log"), ::testing::UnorderedElementsAre("+I[a 10000]", "+I[a 20000]", "+I[b 10000]",
                                                                   "+I[a clock]", "+I[b clock]"));
+  EXPECT_EQ(runner.clock_readings("timers"), 2);
   EXPECT_THAT(runner.events().with_name("clock_read"),
               ElementsAre(HasSubstr("timers: the function reads the wall clock")));
 }
@@ -257,6 +258,26 @@ TEST(KeyedFunction, StateWithATtlGoesByTheClock) {
   EXPECT_THAT(rows_of([](Job& job) { log(clicks(job).key_by(&Click::user).process<Forgets>()); },
                       {click("a", 1, 1), click("a", 2, 2), click("b", 3), click("b", 4), click("a", 5, 5)}),
               ElementsAre("+I[0]", "+I[0]", "+I[0]", "+I[1]", "+I[1]"));
+}
+
+TEST(KeyedFunction, ATtlIsWarnedOfWhenTheJobIsRestored) {
+  JobRunner runner([] {
+    Job job("job");
+    log(clicks(job).key_by(&Click::user).process<Forgets>().uid("forgets"));
+    return job;
+  });
+  runner.feed("script", std::vector<std::string>(12, click("a", 1)));
+  runner.run();
+  EXPECT_THAT(runner.events().with_name("warning"), ::testing::IsEmpty());
+  JobRunner restored([] {
+    Job job("job");
+    log(clicks(job).key_by(&Click::user).process<Forgets>().uid("forgets"));
+    return job;
+  });
+  restored.feed("script", std::vector<std::string>(12, click("a", 1)));
+  restored.run({{700, 1}});
+  EXPECT_THAT(restored.events().with_name("warning"),
+              ElementsAre(HasSubstr("forgets: state `seen` lives by the wall clock")));
 }
 
 TEST(KeyedFunction, AnIntervalJoinKeepsLateElementsOfBothSides) {

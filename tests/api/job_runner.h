@@ -107,6 +107,7 @@ class JobRunner {
   }
   /// The books of an operator at the end of the last run.
   const obs::Ledger& ledger(const std::string& id) { return ledgers_[id]; }
+  int64_t clock_readings(const std::string& id) { return clock_readings_[id]; }
   const NotedEvents& events() const { return events_; }
   runtime::JobOptions& options() { return options_; }
   void set_job(Make make) { make_ = std::move(make); }
@@ -163,6 +164,7 @@ class JobRunner {
     for (const auto& [name, task] : attempt_->view().tasks) {
       for (const auto& op : task.operators) {
         ledgers_[op.id] += op.ledger;
+        clock_readings_[op.id] += op.clock_readings;
       }
     }
   }
@@ -178,6 +180,7 @@ class JobRunner {
   std::unique_ptr<sim::VirtualDriver> driver_;
   std::map<std::string, std::shared_ptr<sim::Script>> scripts_;
   std::map<std::string, obs::Ledger> ledgers_;
+  std::map<std::string, int64_t> clock_readings_;
   Status start_error_;
   bool expects_refusal_ = false;
 };

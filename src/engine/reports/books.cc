@@ -26,6 +26,7 @@ void add(OperatorBooks& books, const runtime::OperatorView& view, bool first) {
   books.judge = first ? view.judge : std::min(books.judge, view.judge);
   books.state_rows += view.state_rows;
   books.state_bytes += view.state_bytes;
+  books.clock_readings += view.clock_readings;
 }
 
 void add(flow::SinkCounts& sum, const flow::SinkCounts& counts) {

@@ -25,6 +25,7 @@ struct OperatorBooks {
   EventTime judge = EventTime::min();
   int64_t state_rows = 0;
   int64_t state_bytes = 0;
+  int64_t clock_readings = 0;  // by functions of the program
   std::optional<flow::SinkCounts> sink;
 };
 

@@ -24,6 +24,12 @@ std::string cell(int64_t count, bool possible) {
   return !possible && count == 0 ? "-" : std::to_string(count);
 }
 
+std::string function_note(const OperatorBooks& books) {
+  std::string text = books.state_rows > 0 ? std::to_string(books.state_rows) + " values kept" : "";
+  if (books.clock_readings == 0) return text;
+  return text + (text.empty() ? "" : ", ") + std::to_string(books.clock_readings) + " readings of the clock";
+}
+
 std::string note(const OperatorBooks& books) {
   if (!books.ledger.balanced()) return "off by " + std::to_string(books.ledger.difference());
   if (books.sink) {
@@ -44,24 +50,25 @@ std::string note(const OperatorBooks& books) {
   if (std::holds_alternative<plan::GroupAggregate>(books.node->detail)) {
     return std::to_string(books.state_rows) + " keys kept";
   }
+  if (std::holds_alternative<plan::Function>(books.node->detail)) return function_note(books);
   return "";
 }
 
 std::vector<std::string> row(const OperatorBooks& books) {
   const auto& detail = books.node->detail;
   const obs::Ledger& ledger = books.ledger;
-  return {
-      books.name,
-      std::to_string(ledger[Entry::kIn]),
-      std::to_string(ledger[Entry::kCounted]),
-      cell(ledger[Entry::kFiltered], std::holds_alternative<plan::Filter>(detail) ||
-                                         std::holds_alternative<plan::TopN>(detail) || is_join(*books.node)),
-      cell(ledger[Entry::kLate], plan::judges_lateness(detail)),
-      cell(ledger[Entry::kDuplicate], std::holds_alternative<plan::Deduplicate>(detail)),
-      cell(ledger[Entry::kBad], std::holds_alternative<plan::Scan>(detail)),
-      cell(ledger.in_state(), plan::waits_for_time(detail) || is_join(*books.node)),
-      std::to_string(ledger[Entry::kOut]),
-      note(books)};
+  return {books.name,
+          std::to_string(ledger[Entry::kIn]),
+          std::to_string(ledger[Entry::kCounted]),
+          cell(ledger[Entry::kFiltered],
+               std::holds_alternative<plan::Filter>(detail) || std::holds_alternative<plan::TopN>(detail) ||
+                   std::holds_alternative<plan::Function>(detail) || is_join(*books.node)),
+          cell(ledger[Entry::kLate], plan::judges_lateness(detail)),
+          cell(ledger[Entry::kDuplicate], std::holds_alternative<plan::Deduplicate>(detail)),
+          cell(ledger[Entry::kBad], std::holds_alternative<plan::Scan>(detail)),
+          cell(ledger.in_state(), plan::waits_for_time(detail) || is_join(*books.node)),
+          std::to_string(ledger[Entry::kOut]),
+          note(books)};
 }
 
 bool shown(const OperatorBooks& books) {
