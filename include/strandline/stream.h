@@ -144,6 +144,11 @@ class DataStream {
     return {*this, other};
   }
 
+  /// Elements get new timestamps, and event time is made of them anew.
+  DataStream assign_timestamps_and_watermarks(const WatermarkStrategy<T>& strategy) const {
+    return DataStream(detail::add_watermarks(handle_, detail::row_type<T>(), strategy.spec()));
+  }
+
   /// Pins the id that savepoints know the operator by, and its name for people.
   DataStream uid(std::string id) const {
     detail::set_uid(handle_, std::move(id));

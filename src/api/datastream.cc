@@ -146,6 +146,19 @@ Handle add_union(const RowType& type, const std::vector<Handle>& inputs) {
   });
 }
 
+Handle add_watermarks(const Handle& in, const RowType& type, WatermarkSpec spec) {
+  return add(in, [&]() -> NodeResult {
+    plan::Function function;
+    function.kind = "watermarks";
+    function.make = [&type, spec](const plan::FunctionOptions& options) -> Result<api::OperatorPtr> {
+      return api::make_assign_flow(type, spec, options.tick);
+    };
+    auto made = in.job->add(std::move(function), {input_of(in)}, api::element_schema(type));
+    made->node->rowtime = api::time_column(type);
+    return made;
+  });
+}
+
 Handle add_key_by(const Handle& in, const RowType& type, KeyOf key_of) {
   return add(in, [&]() -> NodeResult {
     plan::Function function;

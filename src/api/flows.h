@@ -22,6 +22,8 @@ OperatorPtr make_function_flow(const strandline::detail::FunctionSpec& spec,
 /// Errors: kBadWindow, kBadUsage.
 Result<OperatorPtr> make_window_flow(const strandline::detail::WindowSpec& spec,
                                      const plan::FunctionOptions& options);
+/// `tick`: pipeline.auto-watermark-interval.
+OperatorPtr make_assign_flow(const RowType& type, strandline::detail::WatermarkSpec spec, Duration tick);
 /// Behind an interval join: calls `pair` for each of its rows.
 OperatorPtr make_pair_flow(const strandline::detail::IntervalJoinSpec& spec);
 

@@ -1,4 +1,5 @@
-// The numbers of all messages that a user can meet. docs/errors.md has a section for each (tests compare both).
+// The numbers of all messages that a user can meet. docs/errors.md has a section for each (tests compare
+// both).
 #pragma once
 
 #include <cstdint>
@@ -7,42 +8,43 @@
 
 namespace strand {
 
-/// What the runtime does with a task that returns an error. An error code exists only where somebody reacts to it
-/// in a way of its own or a user must be able to look it up; everything else belongs in the message.
+/// What the runtime does with a task that returns an error. An error code exists only where somebody reacts
+/// to it in a way of its own or a user must be able to look it up; everything else belongs in the message.
 enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
 
-// 1xxx options, command line, job control · 2xxx SQL and plans · 3xxx rows · 4xxx connectors · 5xxx state, checkpoints
-#define STRAND_ERRORS(X)                                                                            \
-  X(kBadOption, 1001, kFailJob, "an option has a value that it cannot take")                        \
-  X(kUnknownOption, 1002, kFailJob, "an option is not known")                                       \
-  X(kBadUsage, 1003, kFailJob, "the command line cannot be understood")                             \
-  X(kFileNotFound, 1004, kFailJob, "a file that was named is not there")                            \
-  X(kNoSuchJob, 1005, kFailJob, "no job of that name runs here, or it does not answer")             \
-  X(kPortInUse, 1006, kFailJob, "the port that was given is taken")                                 \
-  X(kBadProfile, 1007, kFailJob, "a profile has a key or a value that it cannot have")              \
-  X(kMemoryLimit, 1010, kFailJob, "the job needs more memory than its limit")                       \
-  X(kNotSimulated, 1011, kFailJob, "the simulator cannot run the job")                              \
-  X(kNoEffect, 1012, kFailJob, "a setting is accepted and changes nothing")                         \
-  X(kInternal, 1099, kFailJob, "a fault of Strandline itself")                                      \
-  X(kShardIdle, 1103, kRestart, "a shard has been silent for its idle timeout")                     \
-  X(kNoProgress, 1107, kRestart, "no window has closed for a while")                                \
-  X(kClockInFuture, 1108, kRestart, "a record is further ahead of the wall clock than allowed")     \
-  X(kEventTimeBehind, 1109, kRestart, "event time has been far behind the wall clock for a while")  \
-  X(kSyntax, 2001, kFailJob, "the SQL text cannot be parsed")                                       \
-  X(kUnknownTable, 2002, kFailJob, "a table or view is not known")                                  \
-  X(kUnknownColumn, 2003, kFailJob, "a column is not known")                                        \
-  X(kTypeMismatch, 2004, kFailJob, "an expression has a type that does not fit")                    \
-  X(kUnknownFunction, 2005, kFailJob, "a function is not known or does not take these arguments")   \
-  X(kUnsupportedSql, 2006, kFailJob, "a statement or clause is not supported")                      \
-  X(kDuplicateName, 2007, kFailJob, "a name is defined twice")                                      \
-  X(kWriterConflict, 2008, kFailJob, "two writers of one table set the same column or share a name")\
-  X(kBadWindow, 2009, kFailJob, "a window cannot be formed as written")                             \
-  X(kNoLateRows, 2010, kFailJob, "a view has no operator, or several, that judge lateness")         \
-  X(kBadHint, 2011, kFailJob, "a hint is unknown or cannot stand there")                            \
-  X(kNothingToRun, 2012, kFailJob, "the file has no INSERT and no SELECT")                          \
-  X(kLimitExceeded, 2013, kFailJob, "a statement is longer or deeper than the limits")              \
-  X(kBadRow, 3001, kFailJob, "a record cannot be parsed")                                           \
-  X(kMissingEventTime, 3002, kFailJob, "a record has no event time")                                \
+// 1xxx options, command line, job control · 2xxx SQL and plans · 3xxx rows · 4xxx connectors · 5xxx state,
+// checkpoints
+#define STRAND_ERRORS(X)                                                                               \
+  X(kBadOption, 1001, kFailJob, "an option has a value that it cannot take")                           \
+  X(kUnknownOption, 1002, kFailJob, "an option is not known")                                          \
+  X(kBadUsage, 1003, kFailJob, "the command line cannot be understood")                                \
+  X(kFileNotFound, 1004, kFailJob, "a file that was named is not there")                               \
+  X(kNoSuchJob, 1005, kFailJob, "no job of that name runs here, or it does not answer")                \
+  X(kPortInUse, 1006, kFailJob, "the port that was given is taken")                                    \
+  X(kBadProfile, 1007, kFailJob, "a profile has a key or a value that it cannot have")                 \
+  X(kMemoryLimit, 1010, kFailJob, "the job needs more memory than its limit")                          \
+  X(kNotSimulated, 1011, kFailJob, "the simulator cannot run the job")                                 \
+  X(kNoEffect, 1012, kFailJob, "a setting is accepted and changes nothing")                            \
+  X(kInternal, 1099, kFailJob, "a fault of Strandline itself")                                         \
+  X(kShardIdle, 1103, kRestart, "a shard has been silent for its idle timeout")                        \
+  X(kNoProgress, 1107, kRestart, "no window has closed for a while")                                   \
+  X(kClockInFuture, 1108, kRestart, "a record is further ahead of the wall clock than allowed")        \
+  X(kEventTimeBehind, 1109, kRestart, "event time has been far behind the wall clock for a while")     \
+  X(kSyntax, 2001, kFailJob, "the SQL text cannot be parsed")                                          \
+  X(kUnknownTable, 2002, kFailJob, "a table or view is not known")                                     \
+  X(kUnknownColumn, 2003, kFailJob, "a column is not known")                                           \
+  X(kTypeMismatch, 2004, kFailJob, "an expression has a type that does not fit")                       \
+  X(kUnknownFunction, 2005, kFailJob, "a function is not known or does not take these arguments")      \
+  X(kUnsupportedSql, 2006, kFailJob, "a statement or clause is not supported")                         \
+  X(kDuplicateName, 2007, kFailJob, "a name is defined twice")                                         \
+  X(kWriterConflict, 2008, kFailJob, "two writers of one table set the same column or share a name")   \
+  X(kBadWindow, 2009, kFailJob, "a window cannot be formed as written")                                \
+  X(kNoLateRows, 2010, kFailJob, "a view has no operator, or several, that judge lateness")            \
+  X(kBadHint, 2011, kFailJob, "a hint is unknown or cannot stand there")                               \
+  X(kNothingToRun, 2012, kFailJob, "the file has no INSERT and no SELECT")                             \
+  X(kLimitExceeded, 2013, kFailJob, "a statement is longer or deeper than the limits")                 \
+  X(kBadRow, 3001, kFailJob, "a record cannot be parsed")                                              \
+  X(kMissingEventTime, 3002, kFailJob, "a record has no event time")                                   \
   X(kWrongTimeUnit, 3003, kRestart, "event times look like seconds or microseconds, not milliseconds") \
   X(kRecordTooLong, 3004, kFailJob, "a record is longer than the limit")                               \
   X(kOverflow, 3005, kFailJob, "a value is out of the range of its type")                              \

@@ -26,6 +26,12 @@ class Emitter {
   virtual Status emit(Port port, Batch batch) = 0;
   /// Whether anybody reads the port: an operator need not build rows for one that nobody does.
   virtual bool wanted(Port port) const = 0;
+  /// Event time and idleness, in order with the rows. Only of an operator that makes time.
+  virtual Status watermark(EventTime) { return no_time(); }
+  virtual Status status(bool /*idle*/) { return no_time(); }
+
+ private:
+  static Status no_time();
 };
 
 /// What an operator is given: who it is, what time it is, its state's home, its books.
@@ -112,6 +118,9 @@ class Operator {
   /// The input has ended; event time has advanced to max() already.
   virtual Status finish(Emitter&) { return Status(); }
 
+  /// Whether it makes event time anew: watermarks and idle marks of its inputs end here (`advance` still
+  /// tells it of them), and what it emits itself goes on.
+  virtual bool makes_time() const { return false; }
   /// Whether it judges lateness, so that checkpoints hold its floor.
   virtual bool judges_lateness() const { return false; }
   /// T5: the end of the newest window that it has closed, for the floor of a drained job; min() if it closes

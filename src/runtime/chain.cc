@@ -15,6 +15,8 @@ class Chain::SlotEmitter final : public flow::Emitter {
     return chain_.rows_to_all(slot_.outputs[static_cast<size_t>(port)], batch, held_);
   }
   bool wanted(Port port) const override { return !slot_.outputs[static_cast<size_t>(port)].empty(); }
+  Status watermark(EventTime t) override { return chain_.watermark_to_all(slot_.outputs, t); }
+  Status status(bool idle) override { return chain_.status_to_all(slot_.outputs, idle); }
 
  private:
   Chain& chain_;
@@ -78,9 +80,9 @@ Status Chain::pass_on(size_t index, const TimeEvents& events) {
       STRAND_OK(slot.op->advance(out).at(slot.label));
       if (!defences.t3_late_as_closed) slot.context.reach(watermark->time - Duration{1});
       // The end of input is told by `end`, behind everything that max() has fired.
-      if (watermark->time == EventTime::max()) continue;
+      if (watermark->time == EventTime::max() || slot.op->makes_time()) continue;
       STRAND_OK(watermark_to_all(slot.outputs, watermark->time - slot.op->watermark_delay()));
-    } else {
+    } else if (!slot.op->makes_time()) {
       STRAND_OK(status_to_all(slot.outputs, std::get<flow::StatusChange>(event).idle));
     }
   }

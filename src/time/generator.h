@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "base/check.h"
@@ -26,14 +27,16 @@ struct GeneratorOptions {
     kNone,         // no watermarks
   };
   Kind kind = Kind::kBounded;
-  Duration trail;
+  Duration trail = {};
+  /// What else is said at ticks.
+  std::function<void(WatermarkOutput&)> at_tick = {};
 
   /// SQL: `ts - INTERVAL d`. An event exactly d late is not on time.
-  static GeneratorOptions trailing(Duration d) { return {Kind::kBounded, d}; }
+  static GeneratorOptions trailing(Duration d) { return {Kind::kBounded, d, {}}; }
   /// DataStream API: one millisecond more, so that an event exactly the bound late is still on time.
   static GeneratorOptions out_of_order(Duration bound) {
     STRAND_CHECK(bound >= Duration{0});
-    return {Kind::kBounded, {bound.millis + (bound.millis < INT64_MAX ? 1 : 0)}};
+    return {Kind::kBounded, {bound.millis + (bound.millis < INT64_MAX ? 1 : 0)}, {}};
   }
   static GeneratorOptions ascending() { return out_of_order({0}); }
 };
@@ -44,7 +47,7 @@ struct GeneratorOptions {
 /// the task that reads the shard. Not part of a checkpoint (replay.md T7).
 class Generator {
  public:
-  explicit Generator(GeneratorOptions options) : options_(options) {
+  explicit Generator(GeneratorOptions options) : options_(std::move(options)) {
     STRAND_CHECK(options.trail >= Duration{0});
   }
 
@@ -59,6 +62,7 @@ class Generator {
   void on_tick(WatermarkOutput& out) const {
     if (options_.kind == GeneratorOptions::Kind::kBounded) out.watermark(newest_ - options_.trail);
     if (options_.kind == GeneratorOptions::Kind::kHighestMark) out.watermark(highest_mark_);
+    if (options_.at_tick) options_.at_tick(out);
   }
   /// The newest event time observed; min() before the first.
   EventTime newest() const { return newest_; }

@@ -1,6 +1,7 @@
 // From typed streams to the nodes of a job: what the templates of the API call.
 #pragma once
 
+#include "strandline/watermark.h"
 #include "strandline/window.h"
 
 namespace strandline::detail {
@@ -24,6 +25,8 @@ Handle elements_of(const Handle& rows, const RowType& type);
 Handle rows_of(const Handle& elements, const RowType& type, const std::string& time_column);
 Handle add_filter(const Handle& in, const RowType& type, std::function<bool(const void*)> condition);
 Handle add_union(const RowType& type, const std::vector<Handle>& inputs);
+
+Handle add_watermarks(const Handle& in, const RowType& type, WatermarkSpec spec);
 
 /// Appends the key of an element and returns its hash, as Java's hashCode.
 using KeyOf = std::function<int32_t(const void* element, std::string& key)>;

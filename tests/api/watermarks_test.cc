@@ -1,0 +1,93 @@
+// Event time that is made in the middle of a job.
+#include "tests/api/typed_jobs.h"
+
+namespace strandline::testing {
+namespace {
+
+using strand::testing::JobRunner;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+/// Clicks whose rows have no event time.
+DataStream<Click> timeless(Job& job) {
+  const Table table{
+      "script", {{"user", "STRING"}, {"spend", "BIGINT"}, {"ms", "BIGINT"}}, {{"connector", "script"}}};
+  return job
+      .source(table, {col("user"), col("spend"), call("TO_TIMESTAMP_LTZ", {col("ms"), lit(3)}).as("at")})
+      .as<Click>();
+}
+/// What windows of ten seconds say of the clicks, and what comes late.
+std::vector<std::string> windows(const WatermarkStrategy<Click>& strategy,
+                                 const std::vector<std::string>& lines) {
+  return rows_of(
+      [&](Job& job) {
+        const auto spends = timeless(job)
+                                .assign_timestamps_and_watermarks(strategy)
+                                .key_by(&Click::user)
+                                .window(TumblingEventTimeWindows::of(10s))
+                                .process<Spends>();
+        log(spends.union_with(
+            spends.late().map([](const Click& c) { return "late " + std::to_string(c.spend); })));
+      },
+      lines);
+}
+using Strategy = WatermarkStrategy<Click>;
+
+TEST(Watermarks, TrailTheNewestTimestampByABound) {
+  const std::vector<std::string> lines = {click("a", 1, 1), click("a", 10, 2), click("a", 2, 3),
+                                          click("a", 12, 4), click("a", 3, 5)};
+  EXPECT_THAT(windows(Strategy::for_monotonous_timestamps().with_timestamp_assigner(&Click::at), lines),
+              ElementsAre("+I[a 0: 1]", "+I[a 10: 2 4]", "+I[late 3]", "+I[late 5]"));
+  EXPECT_THAT(windows(Strategy::for_bounded_out_of_orderness(2s).with_timestamp_assigner(&Click::at), lines),
+              ElementsAre("+I[a 0: 1 3]", "+I[a 10: 2 4]", "+I[late 5]"));
+}
+
+TEST(Watermarks, ComeBehindTheElementsThatSaySo) {
+  const auto even = Strategy::for_punctuation(
+      [](const Click& c, Timestamp at) { return c.spend % 2 == 0 ? std::optional(at) : std::nullopt; });
+  EXPECT_THAT(
+      windows(even.with_timestamp_assigner(&Click::at),
+              {click("a", 1, 1), click("a", 30, 3), click("a", 2, 5), click("a", 40, 4), click("a", 3, 7)}),
+      ElementsAre("+I[a 0: 1 5]", "+I[a 30: 3]", "+I[a 40: 4]", "+I[late 7]"));
+}
+
+/// As far as the third-newest timestamp.
+class Third : public WatermarkGenerator<Click> {
+ public:
+  void on_event(const Click&, Timestamp at, WatermarkOutput&) override { seen_.push_back(at); }
+  void on_periodic_emit(WatermarkOutput& output) override {
+    if (seen_.size() >= 3) output.emit_watermark(seen_[seen_.size() - 3]);
+  }
+
+ private:
+  std::vector<Timestamp> seen_;
+};
+
+TEST(Watermarks, MayBeTheProgramsOwn) {
+  EXPECT_THAT(
+      windows(Strategy::for_generator([] {
+                return std::make_unique<Third>();
+              }).with_timestamp_assigner(&Click::at),
+              {click("a", 1, 1), click("a", 20, 2), click("a", 21, 3), click("a", 2, 4), click("a", 3, 5)}),
+      ElementsAre("+I[a 0: 1 4]", "+I[a 20: 2 3]", "+I[late 5]"));
+}
+
+TEST(Watermarks, StandStillWithoutAStrategyUntilTheEnd) {
+  EXPECT_THAT(windows(Strategy::no_watermarks().with_timestamp_assigner(&Click::at),
+                      {click("a", 1, 1), click("a", 100, 2), click("a", 2, 3)}),
+              ElementsAre("+I[a 0: 1 3]", "+I[a 100: 2]"));
+}
+
+TEST(Watermarks, NeedTimestamps) {
+  JobRunner runner([] {
+    Job job("job");
+    log(timeless(job).assign_timestamps_and_watermarks(Strategy::for_monotonous_timestamps()));
+    return job;
+  });
+  runner.feed("script", {click("a", 1)});
+  EXPECT_THAT(runner.run_to_failure().to_string(), HasSubstr("STRAND-3002"));
+}
+
+}  // namespace
+}  // namespace strandline::testing
