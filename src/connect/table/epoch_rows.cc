@@ -1,8 +1,6 @@
 #include "connect/table/epoch_rows.h"
 
-#include <numeric>
-
-#include "base/bytes.h"
+#include "columnar/row_codec.h"
 
 namespace strand::connect::table {
 
@@ -19,33 +17,6 @@ std::string describe(const columnar::Schema& schema) {
   return text;
 }
 
-void put_rows(const Batch& rows, ByteWriter& out) {
-  std::vector<size_t> columns(rows.columns().size());
-  std::iota(columns.begin(), columns.end(), size_t{0});
-  std::string row_bytes;
-  rows.for_each_row([&](int64_t row) {
-    row_bytes.clear();
-    columnar::encode_key(rows, columns, row, row_bytes);
-    out.put(static_cast<uint8_t>(rows.kind(row)));
-    out.put_string(row_bytes);
-  });
-}
-
-Status read_rows(ByteReader& in, uint64_t rows, columnar::BatchBuilder& builder, std::vector<BatchPtr>& out) {
-  std::vector<columnar::ColumnBuilder*> columns;
-  for (size_t i = 0; i < builder.schema()->size(); ++i) columns.push_back(&builder.column(i));
-  for (uint64_t i = 0; i < rows; ++i) {
-    STRAND_TRY(const uint8_t kind, in.get<uint8_t>());
-    STRAND_TRY(const std::string_view bytes, in.get_string());
-    columnar::decode_key(bytes, columns);
-    builder.end_row(static_cast<columnar::RowKind>(kind));
-    if (builder.rows() == Batch::kMaxRows || i + 1 == rows) {
-      out.push_back(std::make_shared<const Batch>(builder.finish()));
-    }
-  }
-  return Status();
-}
-
 }  // namespace
 
 std::string encode_epoch_rows(const EpochRows& rows, const columnar::Schema& schema) {
@@ -58,7 +29,7 @@ std::string encode_epoch_rows(const EpochRows& rows, const columnar::Schema& sch
     for (const BatchPtr& batch : batches) n += static_cast<uint64_t>(batch->rows());
     out.put(epoch.value);
     out.put(n);
-    for (const BatchPtr& batch : batches) put_rows(*batch, out);
+    for (const BatchPtr& batch : batches) columnar::put_rows(*batch, out);
   }
   return out.take();
 }
@@ -78,7 +49,10 @@ Result<EpochRows> decode_epoch_rows(std::string_view bytes, const columnar::Sche
   for (uint64_t i = 0; i < epochs; ++i) {
     STRAND_TRY(const int64_t epoch, in.get<int64_t>());
     STRAND_TRY(const uint64_t n, in.get<uint64_t>());
-    STRAND_OK(read_rows(in, n, builder, rows.epochs[Epoch{epoch}]));
+    std::vector<Batch> batches;
+    STRAND_OK(columnar::read_rows(in, n, builder, batches));
+    std::vector<BatchPtr>& of_epoch = rows.epochs[Epoch{epoch}];
+    for (Batch& batch : batches) of_epoch.push_back(std::make_shared<const Batch>(std::move(batch)));
   }
   return rows;
 }
