@@ -25,10 +25,14 @@ class Aligner {
   /// A barrier has arrived on `channel`, which must not be blocked.
   Outcome on_barrier(size_t channel, Epoch epoch);
   bool blocked(size_t channel) const { return hold_back_ && arrived_[channel]; }
+  /// Its barrier of the epoch being aligned has arrived.
+  bool arrived(size_t channel) const { return arrived_[channel]; }
+  /// Barriers of the epoch are ignored.
+  bool over(Epoch epoch) const { return epoch <= over_; }
   /// The epoch being aligned.
   std::optional<Epoch> aligning() const { return aligning_; }
-  /// The coordinator has given the epoch up: channels held back for it flow again, and what still comes of it
-  /// is ignored.
+  /// The coordinator has given the epoch up, or its barrier has overtaken (runtime/inputs.h): channels held
+  /// back for it flow again, and what still comes of it is ignored.
   void on_abort(Epoch epoch);
   /// The task has taken its snapshot: all channels flow again.
   void release();

@@ -206,6 +206,10 @@ Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder&
   STRAND_TRY(const Duration interval, settings.duration("execution.checkpointing.interval", "10 s"));
   if (interval.millis > 0) out.checkpoints.interval = interval;
   out.at_least_once = settings.text("execution.checkpointing.mode", "EXACTLY_ONCE") == "AT_LEAST_ONCE";
+  if (!out.at_least_once && settings.text("execution.checkpointing.unaligned.enabled", "false") == "true") {
+    STRAND_TRY(out.overtake_after,
+               settings.duration("execution.checkpointing.aligned-checkpoint-timeout", "0 s"));
+  }
   STRAND_TRY(out.checkpoints.min_pause, settings.duration("execution.checkpointing.min-pause", "0 s"));
   STRAND_TRY(out.checkpoints.timeout, settings.duration("execution.checkpointing.timeout", "10 min"));
   STRAND_TRY(const int64_t tolerable,

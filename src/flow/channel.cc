@@ -26,17 +26,35 @@ void Channel::push(Element element) {
   slot.bytes = bytes_of(slot.element);
   bytes_.fetch_add(slot.bytes, std::memory_order_relaxed);
   if (memory_ != nullptr) memory_->charge(slot.bytes);
-  if (!overflow_.empty() || !push_ring(slot)) overflow_.push_back(std::move(slot));
+  const auto* pushed = std::get_if<Barrier>(&slot.element);
+  const std::optional<Barrier> announced =
+      pushed != nullptr && pushed->overtakes < WallTime::never() ? std::optional(*pushed) : std::nullopt;
+  if (!overflow_.empty() || !push_ring(slot)) {
+    const std::lock_guard lock(side_);
+    overflow_.push_back(std::move(slot));
+  }
+  if (announced) {
+    const std::lock_guard lock(side_);
+    barrier_ = *announced;
+    barrier_at_ = tail_.load(std::memory_order_relaxed) + overflow_.size() - 1;
+    announced_.store(true, std::memory_order_release);
+  }
   wake_consumer_();
 }
 
-bool Channel::full() {
+bool Channel::drain_overflow() {
+  if (overflow_.empty()) return false;
+  const std::lock_guard lock(side_);
   bool moved = false;
   while (!overflow_.empty() && push_ring(overflow_.front())) {
     overflow_.pop_front();
     moved = true;
   }
-  if (moved) wake_consumer_();
+  return moved;
+}
+
+bool Channel::full() {
+  if (drain_overflow()) wake_consumer_();
   const auto waits = [&] {
     return !overflow_.empty() || bytes_.load(std::memory_order_relaxed) > kMaxBytes ||
            tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire) > kSlots * 3 / 4;
@@ -65,6 +83,26 @@ void Channel::pop() {
                      bytes_.load(std::memory_order_relaxed) <= kMaxBytes / 2;
     if (low && producer_waits_.exchange(false)) wake_producer_();
   }
+}
+
+std::optional<Barrier> Channel::announced() {
+  if (!announced_.load(std::memory_order_acquire)) return std::nullopt;
+  const std::lock_guard lock(side_);
+  if (barrier_at_ >= head_.load(std::memory_order_relaxed)) return barrier_;
+  announced_.store(false, std::memory_order_relaxed);
+  return std::nullopt;
+}
+
+std::vector<Batch> Channel::overtaken() {
+  const std::lock_guard lock(side_);
+  std::vector<Batch> rows;
+  const uint64_t tail = tail_.load(std::memory_order_acquire);
+  for (uint64_t at = head_.load(std::memory_order_relaxed); at < barrier_at_; ++at) {
+    const Slot& slot = at < tail ? ring_[at % kSlots] : overflow_[static_cast<size_t>(at - tail)];
+    const auto* found = std::get_if<Rows>(&slot.element);
+    if (found != nullptr && !found->held) rows.push_back(found->batch);
+  }
+  return rows;
 }
 
 }  // namespace strand::flow

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace strand::flow {
 /// producer asks `full` before it starts a unit of work and blocks its task if so; what one unit of work
 /// emits is always taken, so an operator call never waits. `push` belongs to the producer's thread, `front`
 /// and `pop` to the consumer's.
+///
+/// A barrier that may overtake is announced when it is pushed: the consumer can ask for it, and for the rows
+/// in front of it, before it has come to it.
 class Channel {
  public:
   static constexpr size_t kSlots = 64;
@@ -38,6 +42,10 @@ class Channel {
   /// The next element, or null if there is none.
   Element* front();
   void pop();
+  /// The newest barrier that may overtake and has not been popped.
+  std::optional<Barrier> announced();
+  /// The rows in front of it, without those that are held; they stay in the queue.
+  std::vector<Batch> overtaken();
   void set_producer_waker(std::function<void()> waker) { wake_producer_ = std::move(waker); }
 
   int64_t queued_bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -48,10 +56,15 @@ class Channel {
     int64_t bytes = 0;
   };
   bool push_ring(Slot& slot);
+  bool drain_overflow();
 
   obs::MemoryAccount* memory_;
   std::vector<Slot> ring_;
-  std::deque<Slot> overflow_;      // producer's
+  std::mutex side_;            // guards what follows against the consumer's look at a barrier
+  std::deque<Slot> overflow_;  // producer's
+  Barrier barrier_;            // announced
+  uint64_t barrier_at_ = 0;    // as head_ counts
+  std::atomic<bool> announced_{false};
   std::atomic<uint64_t> head_{0};  // next to pop
   std::atomic<uint64_t> tail_{0};  // next to push
   std::atomic<int64_t> bytes_{0};

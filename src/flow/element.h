@@ -26,10 +26,12 @@ struct StatusChange {
   bool idle = false;
 };
 enum class BarrierKind : uint8_t { kCheckpoint, kSavepoint, kStop, kDrain };
-/// Everything before it belongs to `epoch`'s snapshot, nothing after it.
+/// Everything before it belongs to `epoch`'s snapshot, nothing after it. From the instant `overtakes` on it
+/// need not wait for its turn: what is in front of it then is saved as rows in flight.
 struct Barrier {
   Epoch epoch;
   BarrierKind kind = BarrierKind::kCheckpoint;
+  WallTime overtakes = WallTime::never();
 };
 /// The sender has ended. Its watermark has become EventTime::max() before.
 struct EndOfInput {};

@@ -12,6 +12,17 @@ using checkpoint::SnapshotKind;
 
 namespace {
 constexpr uint64_t kMasterLane = ~uint64_t{0};
+
+/// Windows between whose halves rows were in flight.
+std::set<std::string> windows_between(const Restored& restored) {
+  std::set<std::string> windows;
+  for (const auto& [id, subtasks] : restored.in_flight) {
+    for (const auto& rows : subtasks) {
+      if (std::ranges::any_of(rows, &InFlight::partials)) windows.insert(id);
+    }
+  }
+  return windows;
+}
 }  // namespace
 
 JobAttempt::JobAttempt(const plan::Plan& plan, const connect::Registry& registry, const JobOptions& options,
@@ -144,7 +155,13 @@ Status JobAttempt::read_sections(Restored& restored) {
           STRAND_OK(store_->verify(*manifest_, report_.snapshot->path));  // offers an older one
           return section.status();
         }
-        restored.sections[id].push_back(*std::move(section));
+        if (ref.name != kInFlightSection) {
+          restored.sections[id].push_back(*std::move(section));
+          continue;
+        }
+        STRAND_OK(state::check_version(ref, kInFlightVersion));
+        STRAND_TRY(auto rows, decode_in_flight(section->bytes()));
+        restored.in_flight[id].push_back(std::move(rows));
       }
     }
   }
@@ -176,7 +193,7 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
   const Epoch highest = std::max(store_->highest_used(), restored_epoch.value_or(Epoch{0}));
   Restored restored;
   STRAND_OK(read_sections(restored));
-  STRAND_TRY(graph_, make_graph(plan_, options_.parallelism, registry_));
+  STRAND_TRY(graph_, make_graph(plan_, options_.parallelism, registry_, windows_between(restored)));
   GraphOptions graph_options{options_.job,
                              options_.parallelism,
                              options_.max_parallelism,
@@ -355,6 +372,8 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
             flow::Barrier barrier{a.epoch, flow::BarrierKind::kCheckpoint};
             if (a.kind == SnapshotKind::kSavepoint) barrier.kind = flow::BarrierKind::kSavepoint;
             if (a.stop) barrier.kind = a.drain ? flow::BarrierKind::kDrain : flow::BarrierKind::kStop;
+            if (barrier.kind == flow::BarrierKind::kCheckpoint && options_.overtake_after)
+              barrier.overtakes = now + *options_.overtake_after;
             for (const auto& source : tasks_.sources) {
               for (const auto& task : source.subtasks) task->mailbox().post(InjectBarrier{barrier});
             }

@@ -34,6 +34,8 @@ struct JobOptions {
   int retained = 1;
   checkpoint::CoordinatorOptions checkpoints;
   bool at_least_once = false;
+  /// Barriers of checkpoints overtake rows when so much time has passed since they began; nothing: never.
+  std::optional<Duration> overtake_after;
   /// Raised by a deployment of a new version; the first is 1.
   std::optional<Generation> generation;
   /// Operators whose state in a snapshot may be dropped because the job has them no longer.

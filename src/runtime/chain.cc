@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/in_flight.h"
+
 namespace strand::runtime {
 
 using flow::Batch;
@@ -198,7 +200,7 @@ void Chain::snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& 
   for (Slot& slot : slots) {
     std::vector<state::SectionRef> own;
     for (const state::SectionRef& ref : refs) {
-      if (ref.operator_id == slot.context.operator_id) own.push_back(ref);
+      if (ref.operator_id == slot.context.operator_id && ref.name != kInFlightSection) own.push_back(ref);
     }
     slot.op->snapshot_written(epoch, own);
   }

@@ -37,6 +37,7 @@ struct Slot {
   obs::Ledger ledger;
   std::unique_ptr<time::OperatorTime> time;  // over all its channels, inside and outside
   Outputs outputs;
+  bool takes_partials = false;  // the second half of a split window
 };
 
 /// The operators of one task and the edges between them, in an order in which every edge leads forward.

@@ -12,6 +12,7 @@ struct Defences {
   bool dead_work = true;                  // an attempt starts when nothing of a dead one is under way
   bool given_up_uploads = true;           // files of a checkpoint that was given up are not referred to
   bool hold_back = true;                  // channels wait at a barrier until all have delivered theirs
+  bool in_flight = true;                  // rows that a barrier has overtaken are in its snapshot
   bool t1_floor = true;                   // barriers save the floor
   bool t1_restored = true;                // and never one below the restored floor
   bool t2_floor_by_group = true;          // each key group gets the floor that it had, not the lowest

@@ -10,6 +10,25 @@
 
 namespace strand::runtime {
 
+/// Which subtask of a reader owns a row: by the hash of key columns, or by the key group in a column.
+class KeySpread {
+ public:
+  /// `groups`: `keys` is one INT column that holds the key group.
+  KeySpread(std::vector<size_t> keys, bool groups, int32_t parallelism, int32_t max_parallelism);
+  bool has_keys() const { return !keys_.empty(); }
+  /// The rows of each subtask, by selection; null where it gets none.
+  const std::vector<columnar::SelectionPtr>& spread(const columnar::Batch& batch);
+
+ private:
+  std::vector<size_t> keys_;
+  bool groups_;
+  int32_t max_parallelism_;
+  std::vector<uint32_t> owners_;  // by key group
+  std::vector<uint64_t> hashes_;
+  std::vector<uint32_t*> ends_;  // by subtask: where its next row goes
+  std::vector<columnar::SelectionPtr> targets_;
+};
+
 /// Spreads rows over the channels to a reader's subtasks: all to one, or by the hash of key columns to the
 /// owner of the key's group. Everything but rows goes to every channel. Rows are not copied: each target gets
 /// the batch with a selection of its own. Belongs to the task that emits.
@@ -33,13 +52,9 @@ class Gate {
  private:
   std::string reader_;
   std::vector<flow::Channel*> channels_;
-  std::vector<size_t> keys_;
-  int32_t max_parallelism_;
+  KeySpread by_key_;
   Spread spread_;
   bool forwards_idle_ = true;
-  std::vector<uint32_t> owners_;  // by key group: the channel
-  std::vector<uint64_t> hashes_;
-  std::vector<uint32_t*> ends_;  // by channel: where its next row goes
 };
 
 }  // namespace strand::runtime

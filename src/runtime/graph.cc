@@ -17,8 +17,9 @@ bool behind_exchange(const Graph& graph, size_t index) {
 
 class GraphMaker {
  public:
-  GraphMaker(const plan::Plan& plan, int32_t parallelism, const connect::Registry& registry)
-      : plan_(plan), parallelism_(parallelism), registry_(registry) {}
+  GraphMaker(const plan::Plan& plan, int32_t parallelism, const connect::Registry& registry,
+             const std::set<std::string>& split)
+      : plan_(plan), parallelism_(parallelism), registry_(registry), split_(split) {}
 
   Result<Graph> make() {
     const std::vector<plan::NodePtr> nodes = plan_.nodes();
@@ -39,10 +40,13 @@ class GraphMaker {
     for (const plan::Input& input : node->inputs) {
       const size_t from = graph_index(input);
       const bool exchange = out.parallelism > 1 && !input.hash_keys.empty();
+      STRAND_TRY(const bool one, always_one(*node, input));
       out.inputs.push_back({from, input.port, exchange ? input.hash_keys : std::vector<size_t>{}, false,
-                            input.number, input.groups, input.broadcast && out.parallelism > 1});
+                            input.number, input.groups, input.broadcast && out.parallelism > 1,
+                            !input.broadcast && (one || !input.hash_keys.empty()), input.hash_keys});
     }
-    if (std::holds_alternative<plan::WindowAggregate>(node->detail) && wants_partials(out)) {
+    if (std::holds_alternative<plan::WindowAggregate>(node->detail) &&
+        (split_.contains(out.id) || wants_partials(out))) {
       split_window(std::move(out));
       return Status();
     }
@@ -71,6 +75,15 @@ class GraphMaker {
     return connector->parallel_sink ? of_inputs : 1;
   }
 
+  /// One subtask reads the input, whatever the parallelism.
+  Result<bool> always_one(const plan::Node& node, const plan::Input& input) const {
+    const auto* sink = std::get_if<plan::SinkWrite>(&node.detail);
+    if (sink == nullptr) return input.single;
+    STRAND_TRY(const connect::Connector* connector,
+               registry_.find(sink->table.options, connect::TableUse::kWrite));
+    return !connector->parallel_sink;
+  }
+
   bool wants_partials(const GraphNode& window) {
     const auto& detail = std::get<plan::WindowAggregate>(window.node->detail);
     if (!detail.pre_aggregate) return false;
@@ -86,6 +99,8 @@ class GraphMaker {
     partial.id = window.id + kPartialSuffix;
     partial.partial = true;
     partial.inputs[0].keys.clear();
+    partial.inputs[0].overtakable = false;
+    partial.inputs[0].partition.clear();
     partial.parallelism = graph_.nodes[partial.inputs[0].from].parallelism;
     late_[window.node.get()] = graph_.nodes.size();
     const bool hold = behind_exchange(graph_, window.inputs[0].from);
@@ -95,7 +110,10 @@ class GraphMaker {
     if (!window.inputs[0].keys.empty()) {
       for (size_t i = 0; i < detail.keys.size(); ++i) keys.push_back(i);
     }
-    window.inputs = {{graph_.nodes.size() - 1, Port::kMain, std::move(keys), hold}};
+    GraphNode::Edge edge{graph_.nodes.size() - 1, Port::kMain, std::move(keys), hold};
+    edge.overtakable = window.inputs[0].overtakable;
+    for (size_t i = 0; edge.overtakable && i < detail.keys.size(); ++i) edge.partition.push_back(i);
+    window.inputs = {std::move(edge)};
     window.partial_input = true;
     main_[window.node.get()] = graph_.nodes.size();
     graph_.nodes.push_back(std::move(window));
@@ -116,6 +134,7 @@ class GraphMaker {
   const plan::Plan& plan_;
   int32_t parallelism_;
   const connect::Registry& registry_;
+  const std::set<std::string>& split_;
   Graph graph_;
   std::map<const plan::Node*, size_t> main_;
   std::map<const plan::Node*, size_t> late_;
@@ -124,8 +143,9 @@ class GraphMaker {
 
 }  // namespace
 
-Result<Graph> make_graph(const plan::Plan& plan, int32_t parallelism, const connect::Registry& registry) {
-  return GraphMaker(plan, parallelism, registry).make();
+Result<Graph> make_graph(const plan::Plan& plan, int32_t parallelism, const connect::Registry& registry,
+                         const std::set<std::string>& split) {
+  return GraphMaker(plan, parallelism, registry, split).make();
 }
 
 }  // namespace strand::runtime

@@ -4,11 +4,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "connect/registry.h"
 #include "plan/plan.h"
+#include "runtime/in_flight.h"
 #include "runtime/pipeline_task.h"
 #include "runtime/sink_task.h"
 
@@ -50,6 +52,10 @@ struct GraphNode {
     size_t input = 0;        // of the reader
     bool groups = false;     // keys is the column of the key group
     bool broadcast = false;  // to every subtask of the reader
+    /// Which subtask a row belongs to follows from the row, at any parallelism: its key columns, or there is
+    /// only one. So a barrier may overtake it.
+    bool overtakable = false;
+    std::vector<size_t> partition = {};  // the key columns, also where one subtask reads
   };
   std::vector<Edge> inputs;
   int32_t parallelism = 1;
@@ -65,7 +71,9 @@ struct Graph {
 /// Decides about fusing and exchange. Sinks are a stage of their own. A window aggregation is split in two
 /// where its rows must be exchanged, unless its late rows are read and some subtask could hand on partials
 /// behind the watermark of another (replay.md T8): partials have no single rows any more.
-Result<Graph> make_graph(const plan::Plan& plan, int32_t parallelism, const connect::Registry& registry);
+/// `split`: windows that are split in any case, because rows were in flight between their halves.
+Result<Graph> make_graph(const plan::Plan& plan, int32_t parallelism, const connect::Registry& registry,
+                         const std::set<std::string>& split = {});
 
 /// The tasks of one attempt and the channels between them.
 struct Tasks {
@@ -88,6 +96,8 @@ struct Tasks {
 struct Restored {
   const checkpoint::Manifest* manifest = nullptr;
   std::map<std::string, std::vector<state::Section>> sections;
+  /// By operator id, and then by old subtask.
+  std::map<std::string, std::vector<std::vector<InFlight>>> in_flight;
 };
 
 /// Asks every sink whether it would take the job (flow::Sink::check); the first refusal, or how many subtasks

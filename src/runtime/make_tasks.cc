@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "runtime/build_operator.h"
@@ -46,6 +47,7 @@ class TaskMaker {
     make_times();
     STRAND_OK(open_chains());
     for (Stage& stage : stages_) STRAND_OK(make_stage(stage));
+    STRAND_OK(restore_in_flight());
     return std::move(tasks_);
   }
 
@@ -70,6 +72,9 @@ class TaskMaker {
     std::vector<std::vector<flow::Channel*>> inputs;
     std::vector<std::vector<std::vector<Target>>> entries;
     std::vector<std::unique_ptr<SourceHead>> sources;
+    bool overtakable = true;  // all that comes from other stages
+    std::vector<std::shared_ptr<PipelineTask>> pipelines;
+    std::vector<std::shared_ptr<SinkTask>> sinks;
   };
   struct Place {
     size_t slot = 0;
@@ -104,8 +109,9 @@ class TaskMaker {
   Result<Slot> make_slot(const GraphNode& graph_node, int32_t subtask) {
     Slot slot;
     slot.label = graph_node.node->label.empty() ? graph_node.id : graph_node.node->label;
-    STRAND_TRY(slot.op, build_operator(graph_node, options_.zone, options_.defences, tables_,
-                                       options_.functions));
+    slot.takes_partials = graph_node.partial_input;
+    STRAND_TRY(slot.op,
+               build_operator(graph_node, options_.zone, options_.defences, tables_, options_.functions));
     flow::OperatorContext& context = slot.context;
     context.operator_id = graph_node.id;
     context.subtask = subtask;
@@ -235,6 +241,8 @@ class TaskMaker {
   void connect_across(const GraphNode::Edge& edge, size_t reader) {
     const auto producers = static_cast<size_t>(node(edge.from).parallelism);
     const auto consumers = static_cast<size_t>(node(reader).parallelism);
+    Stage& stage = stage_of(reader);
+    stage.overtakable = stage.overtakable && edge.overtakable;
     for (size_t p = 0; p < producers; ++p) {
       std::vector<flow::Channel*> channels;
       for (size_t c = 0; c < consumers; ++c) {
@@ -321,6 +329,8 @@ class TaskMaker {
           static_cast<int32_t>(tasks_.all.size()), stage_name(stage) + "[" + std::to_string(s) + "]",
           std::move(stage.sources[s]), std::move(stage.chains[s]), stage.inputs[s], stage.entries[s],
           groups(static_cast<int32_t>(s), stage.parallelism), context_);
+      if (stage.overtakable) task->let_overtake();
+      stage.pipelines.push_back(task);
       if (task->source() != nullptr) {
         for (Tasks::Source& source : tasks_.sources) {
           if (source.operator_id == task->source()->options().operator_id) source.subtasks.push_back(task);
@@ -348,12 +358,69 @@ class TaskMaker {
       if (parts != nullptr && s == 0) {
         for (const auto& part : *parts) task->restore_ledger(part.ledger);
       }
+      if (stage.overtakable) task->let_overtake();
+      stage.sinks.push_back(task);
       STRAND_OK(task->start());
       tasks_.sinks.push_back(task);
       tasks_.all.push_back(std::move(task));
       tasks_.worker_hint.push_back(static_cast<int32_t>(s));
     }
     return Status();
+  }
+
+  /// Who reads rows that were in flight to `id`: the halves of a window may have been one, or one may be two.
+  std::optional<size_t> reader_of(const std::string& id, bool partials) const {
+    const bool first_half = id.ends_with(kPartialSuffix);
+    const std::string window = first_half ? id.substr(0, id.size() - std::strlen(kPartialSuffix)) : id;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const GraphNode& n = node(i);
+      if (n.node->id == window && n.partial_input == partials && !is_source(i)) return i;
+    }
+    return std::nullopt;
+  }
+
+  /// Rows that were in flight go to who owns their key now.
+  Status restore_in_flight() {
+    for (const auto& [id, subtasks] : restored_.in_flight) {
+      for (size_t old = 0; old < subtasks.size(); ++old) {
+        for (const InFlight& rows : subtasks[old]) {
+          const auto reader = reader_of(id, rows.partials);
+          if (reader) {
+            restore_rows(*reader, old, rows);
+            continue;
+          }
+          return Status(ErrorCode::kStateMismatch,
+                        "the snapshot has rows on their way to operator '" + id + "', which the job has not")
+              .hint("restore a savepoint, which has no rows in flight, or an older checkpoint");
+        }
+      }
+    }
+    return Status();
+  }
+
+  void restore_rows(size_t reader, size_t old_subtask, const InFlight& in_flight) {
+    const GraphNode& n = node(reader);
+    const auto edge =
+        std::ranges::find(n.inputs, static_cast<size_t>(in_flight.input), &GraphNode::Edge::input);
+    if (n.parallelism == 1 || edge == n.inputs.end() || edge->partition.empty()) {
+      give(reader, old_subtask % static_cast<size_t>(n.parallelism), in_flight, in_flight.rows);
+      return;
+    }
+    KeySpread by_key(edge->partition, edge->groups, n.parallelism, options_.max_parallelism);
+    const std::vector<columnar::SelectionPtr>& targets = by_key.spread(in_flight.rows);
+    for (size_t s = 0; s < targets.size(); ++s) {
+      if (targets[s] != nullptr) give(reader, s, in_flight, in_flight.rows.with_selection(targets[s]));
+    }
+  }
+
+  void give(size_t reader, size_t subtask, const InFlight& in_flight, columnar::Batch rows) {
+    Stage& stage = stage_of(reader);
+    if (is_sink(reader)) {
+      stage.sinks[subtask]->restore_in_flight(std::move(rows));
+    } else {
+      const Target target{false, places_[reader].slot, static_cast<size_t>(in_flight.input), 0};
+      stage.pipelines[subtask]->restore_in_flight(target, std::move(rows));
+    }
   }
 
   flow::SinkStart sink_start(int32_t subtask, int32_t parallelism) const {

@@ -1,5 +1,7 @@
 #include "runtime/pipeline_task.h"
 
+#include "runtime/in_flight.h"
+
 namespace strand::runtime {
 
 PipelineTask::PipelineTask(int32_t id, std::string name, std::unique_ptr<SourceHead> source,
@@ -124,9 +126,52 @@ Status PipelineTask::pass_barrier(const flow::Barrier& barrier) {
     last_ = barrier.epoch;
   give_up_uploads(barrier.epoch);  // the barrier may overtake the notice that the epoch before has ended
   writing_.emplace(barrier.epoch, std::move(parts));
-  write_snapshot(context_, *this, std::move(builder));
+  // That of an epoch which was given up is written all the same: that frees what it has frozen.
+  if (snapshot_) write_snapshot(context_, *this, *std::move(snapshot_));
+  snapshot_.emplace(std::move(builder));
+  finish_snapshot();
   inputs_.release();
   return Status();
+}
+
+/// Writes the snapshot once it has all rows in front of its barrier, or its epoch has been given up.
+void PipelineTask::finish_snapshot() {
+  if (!snapshot_ || inputs_.recording()) return;
+  std::map<const Slot*, std::vector<InFlight>> in_flight;
+  const auto recorded = inputs_.take_recorded();
+  for (size_t channel = 0; chain_->defences.in_flight && channel < recorded.size(); ++channel) {
+    for (const flow::Batch& rows : recorded[channel]) {
+      const Entry& entry = entries_[channel].front();
+      const Slot& slot = chain_->slots[entry.index];
+      in_flight[&slot].push_back({static_cast<int32_t>(entry.input), slot.takes_partials, rows});
+    }
+  }
+  for (const Slot& slot : chain_->slots) {
+    const auto found = in_flight.find(&slot);
+    if (found == in_flight.end()) continue;
+    snapshot_->set_operator(slot.context.operator_id);
+    snapshot_->add_deferred(
+        kInFlightSection, kInFlightVersion,
+        [rows = std::move(found->second)]() -> Result<std::string> { return encode_in_flight(rows); });
+  }
+  write_snapshot(context_, *this, *std::exchange(snapshot_, std::nullopt));
+}
+
+/// A barrier that overtakes waits neither for its turn nor for room in a gate, but for held rows and for
+/// those that were in flight at the restored barrier.
+Result<bool> PipelineTask::let_barrier_overtake(WallTime now, Phase upto, bool full) {
+  finish_snapshot();
+  if (upto < Phase::kBarriers || !told_held_ || !restored_.empty()) return false;
+  std::optional<flow::Barrier> barrier;
+  if (source_ == nullptr) {
+    barrier = inputs_.overtaking(now);
+  } else if (full && !barriers_.empty() && barriers_.front().overtakes <= now) {
+    barrier = barriers_.front();
+    barriers_.erase(barriers_.begin());
+  }
+  if (!barrier) return false;
+  STRAND_OK(pass_barrier(*barrier));
+  return true;
 }
 
 Status PipelineTask::end_if_ended() {
@@ -145,6 +190,8 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
   STRAND_TRY(const bool messages, take_messages(upto));
   const bool full = chain_->full(&blocked_);
   if (source_ != nullptr) source_->pass_time(now, full || context_.memory_watch->holds_sources());
+  STRAND_TRY(const bool overtook, let_barrier_overtake(now, upto, full));
+  if (overtook) return progressed;
   if (full) {
     blocked_ = "exchange: " + blocked_ + " does not keep up";
     return Step{Step::State::kBlocked, blocked_, WallTime{now.millis + 20}};
@@ -161,6 +208,12 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
     told_held_ = true;
     source_->start(now);
     STRAND_OK(chain_->tell_held());
+  }
+  if (told_held_ && !restored_.empty()) {
+    const auto [target, rows] = std::move(restored_.front());
+    restored_.pop_front();
+    STRAND_OK(chain_->rows(target, rows, false));
+    return progressed;
   }
   if (last_ > Epoch{0})
     return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, WallTime::never()};
@@ -184,7 +237,7 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
     return progressed;
   }
   if (messages) return progressed;
-  WallTime until = chain_->next_wakeup();
+  WallTime until = std::min(chain_->next_wakeup(), inputs_.overtakes_at());
   if (source_ != nullptr && !ended_) until = std::min({until, source_->next_tick(), source_->poll_again()});
   if (source_ != nullptr && context_.memory_watch->holds_sources()) {
     blocked_ = "memory: the job is near its limit";

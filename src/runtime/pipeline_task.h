@@ -1,7 +1,9 @@
 // The task of a source or of operators.
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,12 @@ class PipelineTask final : public Task {
                std::vector<flow::Channel*> inputs, std::vector<std::vector<Entry>> entries,
                KeyGroupRange key_groups, const AttemptContext& context);
 
+  /// Barriers may overtake what is in its channels.
+  void let_overtake() { inputs_.let_overtake(); }
+  /// Rows that were in flight at the restored barrier: they come before anything else. Before the first step.
+  void restore_in_flight(const Target& target, flow::Batch rows) {
+    restored_.emplace_back(target, std::move(rows));
+  }
   Result<Step> step(WallTime now, Phase upto) override;
   void publish() override;
   SourceHead* source() { return source_.get(); }
@@ -35,6 +43,8 @@ class PipelineTask final : public Task {
   Result<bool> read(WallTime now);
   Status on_element(const Inputs::Next& next);
   Status pass_barrier(const flow::Barrier& barrier);
+  Result<bool> let_barrier_overtake(WallTime now, Phase upto, bool full);
+  void finish_snapshot();
   Status on_written(SnapshotWritten written);
   void give_up_uploads(Epoch upto);
   Status end_if_ended();
@@ -45,9 +55,11 @@ class PipelineTask final : public Task {
   std::vector<std::vector<Entry>> entries_;
   KeyGroupRange key_groups_;
   const AttemptContext& context_;
-  std::vector<TaskMessage> deferred_;               // of a later phase of this instant
-  std::vector<flow::Barrier> barriers_;             // injected, not passed yet
-  std::map<Epoch, checkpoint::TaskParts> writing_;  // of the epoch under way
+  std::vector<TaskMessage> deferred_;                    // of a later phase of this instant
+  std::vector<flow::Barrier> barriers_;                  // injected, not passed yet
+  std::map<Epoch, checkpoint::TaskParts> writing_;       // of the epoch under way
+  std::optional<state::SnapshotBuilder> snapshot_;       // waits for rows in front of its barrier
+  std::deque<std::pair<Target, flow::Batch>> restored_;  // in flight at the restored barrier
   WallTime now_;
   bool told_held_ = false;
   bool ended_ = false;

@@ -283,5 +283,76 @@ TEST_F(SourceTask, AClockThatIsSetBackMakesNoWaitLonger) {
   EXPECT_TRUE(idle()) << "ticks go on";
 }
 
+// ---- barriers that overtake
+
+/// Hands everything on.
+class Forward final : public flow::Operator {
+ public:
+  Status open(flow::OperatorContext&) override { return Status(); }
+  Status process(int, const flow::Batch& batch, flow::Emitter& out) override {
+    return out.emit(Port::kMain, batch);
+  }
+};
+
+class OvertakingTask : public PipelineTaskTest {
+ protected:
+  OvertakingTask() {
+    context_.memory = &roomy_;
+    auto chain = std::make_unique<Chain>();
+    chain->slots.emplace_back();
+    chain->slots[0].op = std::make_unique<Forward>();
+    chain->slots[0].context.ledger = &chain->slots[0].ledger;
+    chain->slots[0].outputs[0].push_back({.gate = true, .index = 0});
+    chain->gates.push_back(
+        std::make_unique<Gate>("reader", std::vector<flow::Channel*>{&output_}, std::vector<size_t>{}, 128));
+    task_ = std::make_unique<PipelineTask>(
+        0, "t", nullptr, std::move(chain), std::vector<flow::Channel*>{&input_},
+        std::vector<std::vector<Target>>{{Target{false, 0, 0, 0}}}, KeyGroupRange{0, 127}, context_);
+    task_->let_overtake();
+    input_.push(flow::HeldEnd{});
+    step();
+  }
+  static flow::Rows row() {
+    const auto schema = std::make_shared<const columnar::Schema>(
+        std::vector<columnar::Field>{{"n", columnar::make_type(columnar::TypeKind::kBigInt, false)}});
+    columnar::BatchBuilder builder(schema);
+    builder.column(0).append(int64_t{1});
+    builder.end_row();
+    return {builder.finish(), false};
+  }
+  Step step() { return PipelineTaskTest::step(*task_, WallTime{0}); }
+
+  obs::MemoryAccount roomy_;
+  flow::Channel input_{nullptr};
+  flow::Channel output_{nullptr};
+  std::unique_ptr<PipelineTask> task_;
+};
+
+TEST_F(OvertakingTask, ABarrierPassesWhileTheReaderIsSlow) {
+  for (int i = 0; i < 200; ++i) {
+    input_.push(row());
+    step();
+  }
+  ASSERT_EQ(step().state, Step::State::kBlocked);
+  input_.push(flow::Barrier{Epoch{1}, flow::BarrierKind::kSavepoint});
+  step();
+  EXPECT_EQ(output_.announced(), std::nullopt) << "one that is aligned waits";
+  input_.push(flow::Barrier{Epoch{2}, flow::BarrierKind::kCheckpoint, WallTime{0}});
+  step();
+  ASSERT_NE(output_.announced(), std::nullopt);
+  EXPECT_EQ(output_.announced()->epoch, Epoch{2});
+  EXPECT_FALSE(output_.overtaken().empty());
+}
+
+// They were in front of what the restored barrier let through.
+TEST_F(OvertakingTask, RowsThatWereInFlightComeBeforeAnythingElse) {
+  input_.push(flow::EndOfInput{});
+  task_->restore_in_flight({false, 0, 0, 0}, row().batch);
+  while (output_.front() != nullptr) output_.pop();
+  step();
+  ASSERT_NE(output_.front(), nullptr);
+  EXPECT_TRUE(std::holds_alternative<flow::Rows>(*output_.front()));
+}
+
 }  // namespace
 }  // namespace strand::runtime

@@ -15,15 +15,14 @@
 #include "base/ids.h"
 #include "base/shard.h"
 #include "base/status.h"
-#include "checkpoint/aligner.h"
 #include "checkpoint/manifest.h"
 #include "env/env.h"
-#include "flow/channel.h"
 #include "flow/element.h"
 #include "flow/sink.h"
 #include "obs/events.h"
 #include "obs/ledger.h"
 #include "obs/memory.h"
+#include "runtime/inputs.h"
 #include "runtime/mailbox.h"
 #include "runtime/memory_watch.h"
 #include "state/snapshot.h"
@@ -182,37 +181,5 @@ struct AttemptContext {
 
 /// Writes a task's snapshot on the executor; the answer comes to `task`'s mailbox.
 void write_snapshot(const AttemptContext& context, const Task& task, state::SnapshotBuilder builder);
-
-/// The channels into a task, read one element at a time, with barriers aligned. Reads round robin, so that no
-/// channel starves. Belongs to its task.
-class Inputs {
- public:
-  /// `hold_back`: as the Aligner's.
-  explicit Inputs(std::vector<flow::Channel*> channels, bool hold_back = true)
-      : channels_(std::move(channels)),
-        aligner_(std::max<size_t>(channels_.size(), 1), hold_back),
-        held_(channels_.size(), false) {}
-
-  struct Next {
-    size_t channel;
-    flow::Element element;
-  };
-  /// The next element that may be handled; nothing if there is none. Barriers and HeldEnds come out once,
-  /// from the last channel that delivers them. After a barrier came out, nothing else does until `release`.
-  std::optional<Next> next();
-  void release() { aligner_.release(); }
-  void abort(Epoch epoch) { aligner_.on_abort(epoch); }
-  size_t size() const { return channels_.size(); }
-  /// The epoch whose barriers have arrived on some channels and are missing on others.
-  std::optional<Epoch> aligning() const { return aligner_.aligning(); }
-
- private:
-  std::optional<Next> take(size_t channel);
-  std::vector<flow::Channel*> channels_;
-  checkpoint::Aligner aligner_;
-  std::vector<bool> held_;  // has delivered its HeldEnd and waits for the others
-  bool held_over_ = false;
-  size_t turn_ = 0;
-};
 
 }  // namespace strand::runtime

@@ -15,7 +15,7 @@ using enum SettingType;
 
 constexpr std::array kSettings = {
     SettingSpec{"execution.checkpointing.aligned-checkpoint-timeout", kDuration, "0 s", "",
-                "accepted: barriers are aligned, however long it takes"},
+                "how long unaligned checkpoints are aligned before barriers overtake rows"},
     SettingSpec{"execution.checkpointing.dir", kText, "", "", "where checkpoints are kept"},
     SettingSpec{"execution.checkpointing.incremental", kBoolean, "true", "",
                 "accepted: snapshots always share unchanged files"},
@@ -36,9 +36,9 @@ constexpr std::array kSettings = {
     SettingSpec{"execution.checkpointing.tolerable-failed-checkpoints", kInteger, "3", "",
                 "failures in a row before a restart"},
     SettingSpec{"execution.checkpointing.unaligned.enabled", kBoolean, "false", "",
-                "accepted: barriers are aligned"},
+                "barriers overtake rows, which are part of the checkpoint; not at least once, not savepoints"},
     SettingSpec{"execution.checkpointing.unaligned.forced", kBoolean, "false", "",
-                "accepted: barriers are aligned"},
+                "accepted: barriers overtake wherever rows can be put back"},
     SettingSpec{"execution.runtime-mode", kChoice, "STREAMING", "STREAMING|BATCH",
                 "BATCH: bounded input, nothing late"},
     SettingSpec{"execution.state-recovery.path", kText, "", "", "the snapshot to start from"},
@@ -143,13 +143,9 @@ struct Inert {
   std::string_view instead;
 };
 constexpr std::array kInert = {
-    Inert{"execution.checkpointing.aligned-checkpoint-timeout",
-          "barriers are aligned: a slow sink makes checkpoints slow, not wrong"},
     Inert{"execution.checkpointing.incremental", "snapshots always share the files that did not change"},
     Inert{"execution.checkpointing.max-concurrent-checkpoints", "one checkpoint is made at a time"},
-    Inert{"execution.checkpointing.unaligned.enabled",
-          "barriers are aligned: a slow sink makes checkpoints slow, not wrong"},
-    Inert{"execution.checkpointing.unaligned.forced", "barriers are aligned"},
+    Inert{"execution.checkpointing.unaligned.forced", "barriers overtake wherever rows can be put back"},
     Inert{"table.exec.mini-batch.size",
           "a partial sum waits for table.exec.mini-batch.allow-latency at most"},
 };

@@ -57,10 +57,7 @@ TEST(Settings, KeepWorkingUnderTheirOldNames) {
 
 TEST(Settings, ThatChangeNoAnswerAreAcceptedWithAWarning) {
   const std::pair<const char*, const char*> accepted[] = {
-      {"execution.checkpointing.unaligned", "true"},
-      {"execution.checkpointing.unaligned.enabled", "true"},
       {"execution.checkpointing.unaligned.forced", "true"},
-      {"execution.checkpointing.aligned-checkpoint-timeout", "30 s"},
       {"execution.checkpointing.max-concurrent-checkpoints", "2"},
       {"state.backend.incremental", "false"},
       {"table.exec.mini-batch.size", "5000"},

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "api/build.h"
+#include "checkpoint/store.h"
+#include "runtime/in_flight.h"
 #include "sim/world/script_source.h"
 #include "sim/world/sim_connector.h"
 #include "sim/world/virtual_driver.h"
@@ -24,6 +26,8 @@ struct Leg {
   int64_t millis;
   int32_t parallelism;
   End end = End::kKill;
+  /// Not 0: tasks are stepped in an order by chance, so that rows wait in channels.
+  uint64_t stumbles = 0;
 };
 
 /// Keeps events of the job as texts.
@@ -105,6 +109,27 @@ class JobRunner {
     std::sort(rows.begin(), rows.end());
     return rows;
   }
+  /// Rows in flight in the newest checkpoint.
+  int64_t rows_in_flight() {
+    auto store = checkpoint::Store::open(world_.files, "/state/checkpoints", "/state/savepoints", plan_.job);
+    const auto latest = store.ok() ? store->latest() : store.status();
+    EXPECT_TRUE(latest.ok());
+    if (!latest.ok() || !*latest) return 0;
+    const auto manifest = store->load((*latest)->path);
+    state::SnapshotReader reader(world_.files, store->files_dir());
+    int64_t count = 0;
+    for (const auto& [id, parts] : manifest->operators) {
+      for (const auto& part : parts) {
+        for (const auto& ref : part.sections) {
+          if (ref.name != runtime::kInFlightSection) continue;
+          const auto section = reader.read(ref);
+          const auto in_flight = runtime::decode_in_flight(section->bytes());
+          for (const runtime::InFlight& one : *in_flight) count += one.rows.rows();
+        }
+      }
+    }
+    return count;
+  }
   /// The books of an operator at the end of the last run.
   const obs::Ledger& ledger(const std::string& id) { return ledgers_[id]; }
   int64_t clock_readings(const std::string& id) { return clock_readings_[id]; }
@@ -139,7 +164,8 @@ class JobRunner {
   void run_leg(const Leg& leg) {
     start(leg.parallelism);
     if (attempt_ == nullptr) return;
-    const Status ran = driver_->run_until(world_.clock.now() + Duration{leg.millis});
+    const WallTime until = world_.clock.now() + Duration{leg.millis};
+    const Status ran = leg.stumbles == 0 ? driver_->run_until(until) : stumble_until(until, leg.stumbles);
     ASSERT_TRUE(ran.ok()) << ran.to_string();
     if (leg.end != Leg::End::kKill && !attempt_->finished()) {
       Status stopped(ErrorCode::kInternal, "not answered");
@@ -154,6 +180,14 @@ class JobRunner {
       world_.crash();
       store_.crash();
     }
+  }
+  Status stumble_until(WallTime until, uint64_t seed) {
+    Random random(seed);
+    while (world_.clock.now() < until) {
+      STRAND_TRY(const bool progressed, driver_->stumble(random));
+      if (!progressed || random.chance(0.3)) world_.clock.advance(Duration{20});
+    }
+    return Status();
   }
   void end_attempt() {
     driver_.reset();

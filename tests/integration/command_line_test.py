@@ -257,8 +257,8 @@ def traps_count(over="clicks", time_column="ts", minutes=1, columns="ad_id, wind
 def test_settings_without_effect(checks, shell):
     """What changes no answer is accepted: `check` warns by number, and `run` runs."""
     shell.put("clicks/a.json", click_line("c", "ad", START_MS))
-    shell.put("job.sql", "SET 'execution.checkpointing.unaligned' = 'true';\n" + PRINT)
-    check_refusal(checks, "a setting without effect", shell.run("check", "job.sql"), NO, 1012, r"job\.sql:1:1: .*unaligned", "aligned")
+    shell.put("job.sql", "SET 'execution.checkpointing.max-concurrent-checkpoints' = '2';\n" + PRINT)
+    check_refusal(checks, "a setting without effect", shell.run("check", "job.sql"), NO, 1012, r"job\.sql:1:1: .*max-concurrent", "one checkpoint")
     code, out, err = shell.run("run", "job.sql")
     checks.check(code == DONE and "+I[c, ad]" in out and "STRAND-1012" in err, "run warns and runs", out + err)
 

@@ -1,4 +1,7 @@
 // The barrier of two inputs, on the story's own small input: A = 1, B, 2 and B = 10, 20, B, 30.
+#include <numeric>
+
+#include "runtime/in_flight.h"
 #include "runtime/pipeline_task.h"
 #include "sim/env/env.h"
 #include "tests/story/story.h"
@@ -16,12 +19,15 @@ class Sum final : public flow::Operator {
   }
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
     out.add("sum", 1, std::to_string(sum_));
+    saved_ = true;
     return Status();
   }
+  bool saved() const { return saved_; }
   int64_t state_rows() const override { return sum_; }
 
  private:
   int64_t sum_ = 0;
+  bool saved_ = false;
 };
 
 flow::Element number(int64_t value) {
@@ -49,12 +55,16 @@ class Alignment : public ::testing::Test {
     chain->slots.emplace_back();
     chain->slots[0].context.operator_id = "sum";
     chain->slots[0].context.ledger = &chain->slots[0].ledger;
-    chain->slots[0].op = std::make_unique<Sum>();
-    sum_ = chain->slots[0].op.get();
+    auto sum = std::make_unique<Sum>();
+    sum_ = sum.get();
+    chain->slots[0].op = std::move(sum);
     const std::vector<std::vector<runtime::Target>> entries = {{{false, 0, 0, 0}}, {{false, 0, 0, 1}}};
     task_ = std::make_unique<runtime::PipelineTask>(0, "sum", nullptr, std::move(chain),
                                                     std::vector<flow::Channel*>{&a_, &b_}, entries,
                                                     KeyGroupRange{0, 127}, context_);
+    task_->let_overtake();
+    for (flow::Channel* channel : {&a_, &b_}) channel->push(flow::HeldEnd{});
+    step();
   }
   /// One unit of time, in which these elements arrive.
   void step() {
@@ -68,10 +78,12 @@ class Alignment : public ::testing::Test {
   struct Outcome {
     std::vector<int64_t> sums;  // of the operator, at each instant
     std::string saved;
-    std::vector<std::string> in_flight;
-    int aligned = -1;
+    std::vector<int64_t> in_flight;
+    int taken = -1;    // when the operator was saved
+    int written = -1;  // and the snapshot with all that it needs
   };
-  Outcome run();
+  Outcome run(WallTime overtakes = WallTime::never());
+  void read(const std::vector<state::SectionRef>& refs, Outcome& out);
 
   sim::SimEnv world_{1, WallTime{0}};
   runtime::Mailbox<runtime::MasterMessage> master_;
@@ -80,14 +92,14 @@ class Alignment : public ::testing::Test {
   runtime::AttemptContext context_;
   flow::Channel a_{nullptr};
   flow::Channel b_{nullptr};
-  flow::Operator* sum_ = nullptr;
+  Sum* sum_ = nullptr;
   std::unique_ptr<runtime::PipelineTask> task_;
 };
 
 constexpr int kFirstBarrier = 1;
 
-Alignment::Outcome Alignment::run() {
-  const flow::Barrier barrier{Epoch{1}, flow::BarrierKind::kCheckpoint};
+Alignment::Outcome Alignment::run(WallTime overtakes) {
+  const flow::Barrier barrier{Epoch{1}, flow::BarrierKind::kCheckpoint, overtakes};
   const std::multimap<int, std::pair<flow::Channel*, flow::Element>> arrivals = {
       {0, {&a_, number(1)}},  {0, {&b_, number(10)}}, {kFirstBarrier, {&a_, barrier}}, {2, {&a_, number(2)}},
       {3, {&b_, number(20)}}, {5, {&b_, barrier}},    {6, {&b_, number(30)}}};
@@ -98,28 +110,41 @@ Alignment::Outcome Alignment::run() {
     step();
     step();
     out.sums.push_back(sum_->state_rows());
+    if (out.taken < 0 && sum_->saved()) out.taken = t;
     for (const auto& message : master_.take()) {
       const auto* done = std::get_if<runtime::Acknowledged>(&message);
       if (done == nullptr) continue;
-      out.aligned = t;
-      state::SnapshotReader reader(world_.files, context_.snapshot_dir);
-      for (const auto& ref : done->parts.at("sum").sections) {
-        const auto section = reader.read(ref);
-        EXPECT_TRUE(section.ok());
-        if (ref.name == "sum") out.saved = section->bytes();
-        if (ref.name != "sum") out.in_flight.push_back(ref.name);
-      }
+      out.written = t;
+      read(done->parts.at("sum").sections, out);
     }
   }
   return out;
+}
+
+void Alignment::read(const std::vector<state::SectionRef>& refs, Outcome& out) {
+  state::SnapshotReader reader(world_.files, context_.snapshot_dir);
+  for (const auto& ref : refs) {
+    const auto section = reader.read(ref);
+    ASSERT_TRUE(section.ok());
+    if (ref.name == "sum") out.saved = section->bytes();
+    if (ref.name != runtime::kInFlightSection) continue;
+    const auto rows = runtime::decode_in_flight(section->bytes());
+    ASSERT_TRUE(rows.ok());
+    for (const auto& one : *rows) out.in_flight.push_back(one.rows.column(0).values<int64_t>()[0]);
+  }
+}
+
+std::string numbers(const std::vector<int64_t>& values) {
+  std::vector<std::string> texts;
+  for (const int64_t value : values) texts.push_back(text(value));
+  return list_of(texts);
 }
 
 TEST_F(Alignment, F143_WhatIsBehindABarrierWaitsForTheOtherOne) {
   start(/*hold_back=*/true);
   const Outcome out = run();
   EXPECT_EQ(out.sums, (std::vector<int64_t>{11, 11, 11, 31, 31, 33, 63})) << "the 2 is held back until 5";
-  fact("F143",
-       "(" + out.saved + ", " + list_of(out.in_flight) + ", " + text(out.aligned - kFirstBarrier) + ")");
+  fact("F143", tuple(out.saved, numbers(out.in_flight), out.taken - kFirstBarrier));
 }
 
 TEST_F(Alignment, F144_WithoutThatItIsInTheSnapshotAndCountedAgain) {
@@ -127,6 +152,16 @@ TEST_F(Alignment, F144_WithoutThatItIsInTheSnapshotAndCountedAgain) {
   const Outcome out = run();
   EXPECT_EQ(out.sums, (std::vector<int64_t>{11, 11, 13, 33, 33, 33, 63}));
   fact("F144", out.saved);
+}
+
+TEST_F(Alignment, F145_ABarrierThatOvertakesHoldsNothingBackAndSavesWhatIsInFrontOfIt) {
+  start(/*hold_back=*/true);
+  const Outcome out = run(/*overtakes=*/WallTime{0});
+  EXPECT_EQ(out.sums, (std::vector<int64_t>{11, 11, 13, 33, 33, 33, 63})) << "nothing is held back";
+  EXPECT_EQ(out.saved, "11");
+  EXPECT_EQ(out.written, 5) << "with the barrier of the other channel";
+  const int64_t all = std::accumulate(out.in_flight.begin(), out.in_flight.end(), std::stoll(out.saved));
+  fact("F145", tuple(all, numbers(out.in_flight), out.taken - kFirstBarrier));
 }
 
 }  // namespace

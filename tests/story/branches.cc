@@ -83,6 +83,23 @@ void slow_writes(Setup& s) {
   s.branch.write_takes = Duration{5'000};
   s.branch.snapshot_takes[story_time("10:15:30")] = Duration{0};
 }
+/// Barrier 42 overtakes what waits for the sink.
+void overtakes(Setup& s) {
+  s.branch.slow_sink = false;
+  s.branch.overtake_after = Duration{0};
+}
+/// It finds the sink with four late totals that are being written, and three more that wait for that.
+void rows_in_flight(Setup& s) {
+  overtakes(s);
+  for (const char* ad : {"ad_11", "ad_12", "ad_13", "ad_14", "ad_1", "ad_2", "ad_3"})
+    s.add(ad, "S1", ad, "10:13:40", "10:15:30");
+  s.branch.write_takes = Duration{1'500};
+}
+void with_c17(Setup& s) {
+  overtakes(s);
+  s.add("c17", "S1", "ad_7", "10:13:45", "10:16:40");
+}
+
 /// The third shard is not idle yet: two source subtasks have two watermarks. A fourth shard, so that each of
 /// four has one.
 void rescaled(Setup& s, int32_t to) {
@@ -277,6 +294,14 @@ const std::map<std::string, Change>& changes() {
        }},
       {"lag alarm", with_lag_alarm},
       {"slow writes", slow_writes},
+      {"U", overtakes},
+      {"U in flight", rows_in_flight},
+      {"U c17", with_c17},
+      {"U c17 no floor, rows open",
+       [](Setup& s) {
+         with_c17(s);
+         s.branch.defences.t1_floor = s.branch.rules.w4 = false;
+       }},
       {"2 to 1", [](Setup& s) { rescaled(s, 1); }},
       {"2 to 4", [](Setup& s) { rescaled(s, 4); }},
       {"slow c43", [](Setup& s) { s.branch.snapshot_takes.erase(story_time("10:17:00")); }},

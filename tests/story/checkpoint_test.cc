@@ -299,5 +299,65 @@ TEST(W, F186_WithFloorTheHourStays) {
                      cell(table, "ad_7 M09:59", "fast_valid")));
 }
 
+// ---- branch U: barrier 42 overtakes
+
+class Overtaken : public ::testing::TestWithParam<int32_t> {
+ protected:
+  static const StoryRun& run() { return story("U", GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Parallelism, Overtaken, ::testing::Values(1, 2, 4));
+
+TEST_P(Overtaken, F157_F159_F160_Checkpoint42IsRestored) {
+  ASSERT_TRUE(run().restore().has_value());
+  fact("F157", tuple(run().completed(42), run().restore()->snapshot->epoch.value));
+  fact("F159", positions(run(), 42));
+  fact("F160", floor_of(run(), 42));
+  EXPECT_EQ(read_between(run().at("10:16:30"), run().at("10:16:30.1")), std::vector<std::string>{"c13"});
+}
+
+TEST(U, F158_RowsInFlightAreSavedAndComeFirst) {
+  const StoryRun& run = story("U in flight");
+  EXPECT_EQ(list_of(run.checkpoints().at(42).in_flight), "[ad_1, ad_2, ad_3]");
+  ASSERT_EQ(run.restore()->snapshot->epoch, Epoch{42});
+  std::vector<std::string> first;
+  for (const StoryWrite& write : writes(run, "ad_metrics", "", "10:16:30", "10:16:59")) {
+    if (write.writer == "late" && first.size() < 3) first.push_back(write.key.substr(0, write.key.find(' ')));
+  }
+  fact("F158", list_of(first));
+}
+
+TEST_P(Overtaken, F161_NothingIsCountedTwice) {
+  const StoryTable& table = run().moments().back().metrics;
+  fact("F161", tuple(valid(table, "ad_7 M10:14"), valid(table, "ad_9 M10:14"),
+                     valid(table, "ad_7 H10", "late"), valid(table, "ad_9 H10", "late")));
+}
+
+TEST_P(Overtaken, F177_F178_F179_TheJobHasNoWatermarkUntilTheThirdShardIsIdle) {
+  const auto first = std::ranges::find_if(run().moments(), [](const StoryMoment& m) {
+    return m.alive && m.at >= story_time("10:16:30") && m.watermark > EventTime::min();
+  });
+  ASSERT_NE(first, run().moments().end());
+  fact("F177", tuple(idle_from(run(), "S3", "10:16:00"), text(first->at)));
+  fact("F178", text((first->at - run().restore()->at).millis));
+  const int64_t replayed =
+      run().moments().back().shards.at("S3").records - run().checkpoints().at(42).read.at("S3");
+  fact("F179", list_of(std::vector<std::string>(static_cast<size_t>(replayed), "S3")));
+}
+
+TEST_P(Overtaken, F180_ACheckpointWithoutAWatermarkSavesTheRestoredFloor) {
+  EXPECT_EQ(run().at("10:17:00").watermark, EventTime::min());
+  fact("F180", floor_of(run(), 43));
+}
+
+TEST(U, F188_WithoutAFloorALateClickOpensAMinuteAgain) {
+  const StoryWrite again = first_write(story("U c17 no floor, rows open"), "ad_7 M10:13", "10:16:30");
+  fact("F188", tuple(again.number("fast_valid"), again.at));
+}
+
+TEST(U, F189_WithTheFloorItIsLate) {
+  const StoryTable& table = story("U c17").moments().back().metrics;
+  fact("F189", tuple(cell(table, "ad_7 M10:13", "fast_valid"), cell(table, "ad_7 H10", "late_valid")));
+}
+
 }  // namespace
 }  // namespace strand::story

@@ -13,7 +13,6 @@ struct Missing {
 };
 
 constexpr Missing kMissing[] = {
-    {"unaligned barriers (branch U)", "F145 F157 F158 F159 F160 F161 F177 F178 F179 F180 F188 F189"},
     {"defaults of a managed service and of Flink, which the engine does not have", "F163 F254 F279"},
     {"a decision: the index entry begins with the generation, and its shard is by a hash of ours",
      "F204 F205"},

@@ -133,6 +133,7 @@ const std::vector<SimCanary>& sim_canaries() {
       engine("T5 the end of time is no floor", &D::t5_end_is_no_floor),
       engine("T5 what roll-ups have closed is closed below", &D::t5_closed_below),
       engine("buffers emptied at the barrier", &D::barrier_buffers),
+      engine("rows in flight in the snapshot", &D::in_flight, [](Options& o) { o.unaligned = 1.0; }),
       engine("rows judged before partial sums", &D::partial_rows_judged),
       engine("partial sums before watermarks", &D::partials_before_watermark),
       engine("F2, F4 held rows", &D::held_rows, late_clicks),

@@ -123,6 +123,7 @@ class StoryDriver {
     options.generation = Generation{7};
     options.stream_time = branch_.stream_time;
     options.defences = branch_.defences;
+    options.overtake_after = branch_.overtake_after;
     if (branch_.future_skew) options.future_skew = *branch_.future_skew;
     STRAND_TRY(attempt_, runtime::JobAttempt::start(*plan_, registry_, options, {}, world_.env(), &events_));
     driver_ = std::make_unique<VirtualDriver>(world_, *attempt_);

@@ -30,6 +30,7 @@ struct StoryBranch {
   /// From 10:15:30.0 on each row that is written to a table takes so long, one after the other.
   std::optional<Duration> write_takes;
   bool slow_sink = true;  // barriers from 10:15:30.0 on do not get through before the crash at 10:15:40.0
+  std::optional<Duration> overtake_after;  // unaligned checkpoints
   WallTime until = story_time("10:17:01");
   bool drain = false;       // then stop, with the end of event time
   bool stream_time = true;  // false: no watermark before the end of input, as in a recount

@@ -84,7 +84,8 @@ class Life {
         world_(options.seed, kStart, options.keep_trace),
         store_(SimStore::Options{options.defences.attempt_rows, options.defences.rules}),
         faults_(options.seed ^ 0xFA17, options.env_fault, options.env_faults_max),
-        store_random_(options.seed ^ 0x5708E) {
+        store_random_(options.seed ^ 0x5708E),
+        barrier_random_(options.seed ^ 0xBA221E2) {
     connect::file::add_file_connector(registry_);
     registry_.add("simstore", simstore_connector(&store_, options.defences.rules));
     registry_.add("simshared", simstore_connector(&store_, options.defences.rules, /*parallel=*/true));
@@ -293,6 +294,8 @@ class Life {
     options.checkpoints.timeout = options_.checkpoint_timeout;
     options.checkpoints.tolerable_failures = 2;
     options.defences = options_.defences.runtime;
+    if (barrier_random_.chance(options_.unaligned))
+      options.overtake_after = Duration{barrier_random_.chance(0.7) ? 0 : barrier_random_.between(10, 3'000)};
     STRAND_TRY(attempt_,
                runtime::JobAttempt::start(job_.plan, registry_, options, from_, world_.env(), nullptr));
     tell("start at parallelism " + std::to_string(parallelism_) + ", generation " +
@@ -477,6 +480,7 @@ class Life {
   SimStore store_;
   EnvFaults faults_;
   Random store_random_;
+  Random barrier_random_;
   connect::Registry registry_;
   ClickInput input_;
   size_t next_line_ = 0;

@@ -43,6 +43,7 @@ struct SimulationOptions {
   int32_t parallelism_max = 4;   // each attempt draws its own
   int asks_max = 2;        // savepoints, stops and stops with drain, after which the job is started again
   double goes_back = 0.2;  // chance that a start takes an older savepoint, where the job allows that
+  double unaligned = 0.5;  // chance that the barriers of an attempt overtake rows, some after a while
   double upgrades = 0.2;   // chance that a start after a stop is a new generation
   Duration checkpoint_timeout{30'000};
   int retained = 2;  // checkpoints
