@@ -185,9 +185,7 @@ Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& p
 void Binder::add_window(Relation& bound, PendingWindow window,
                         const std::array<const char*, 3>& names) const {
   const columnar::TypePtr bounds = columnar::timestamp_type(3, /*ltz=*/false, /*nullable=*/false);
-  Column& time = bound.columns[window.time_column];
-  const bool ltz = time.type->kind == columnar::TypeKind::kTimestampLtz;
-  time.time = TimeAttribute::kNone;  // the window's time takes its place
+  const bool ltz = bound.columns[window.time_column].type->kind == columnar::TypeKind::kTimestampLtz;
   const std::string of = ltz ? zone() : "UTC";
   bound.columns.push_back({names[0], bounds});
   bound.columns.back().window = std::make_shared<WindowPart>(WindowPart{false, window.shape, of});

@@ -312,7 +312,8 @@ Result<Relation> Binder::bind_items(const Relation& input, const ast::Select& se
     } else {
       STRAND_TRY(ExprPtr bound, binder.bind(item));
       if (bound->kind == expr::Expr::Kind::kColumn && bound->column < rows.columns.size()) {
-        column.time = rows.columns[bound->column].time;
+        // A cast makes a value of an event time, also one to the type that it has.
+        if (item.kind != ast::Expr::Kind::kCast) column.time = rows.columns[bound->column].time;
         column.window = rows.columns[bound->column].window;
       }
       if (bound->kind == expr::Expr::Kind::kCall && bound->function == "PROCTIME")

@@ -84,7 +84,6 @@ Result<Relation> Binder::expand_window(const Relation& input) {
   plain.columns.resize(input.own_columns());
   plain.window.reset();
   std::vector<Column> columns = input.columns;
-  columns[window.time_column].time = TimeAttribute::kNone;
   std::vector<plan::Input> branches;
   columnar::SchemaPtr schema;
   const ExprPtr time = expr::column(window.time_column, plain.columns[window.time_column].type);

@@ -1,6 +1,7 @@
 #include "sql/upsert_keys.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace strand::sql {
@@ -128,6 +129,103 @@ struct UpsertKeysOf {
 
 std::vector<std::set<size_t>> upsert_keys(const plan::Input& rows) {
   return std::visit(UpsertKeysOf{*rows.node, rows.port}, rows.node->detail);
+}
+
+namespace {
+
+/// Follows columns of rows down to what tells the rows apart.
+struct TellsRowsApart {
+  const plan::Input& rows;
+  const KeyColumns& columns;
+
+  const plan::Node& node() const { return *rows.node; }
+  bool below(KeyColumns read) const { return tells_rows_apart(node().inputs[0], std::move(read)); }
+  /// Below an operator that gives its input's columns and others behind them.
+  bool below_own() const {
+    KeyColumns read = columns;
+    read.erase(read.lower_bound(node().input(0).size()), read.end());
+    return below(std::move(read));
+  }
+
+  bool operator()(const plan::Project& project) const {
+    KeyColumns read;
+    for (const size_t column : columns) {
+      const auto of = expr::columns_of(*project.expressions[column]);
+      read.insert(of.begin(), of.end());
+    }
+    return below(std::move(read));
+  }
+  /// The rows of VALUES are numbered.
+  bool operator()(const plan::Scan& scan) const {
+    if (scan.table.option("connector") == "strandline-values")
+      return columns.contains(0) || scan.table.option("rows") == "1";
+    return has_upsert_key();
+  }
+  bool operator()(const plan::Filter&) const { return below(columns); }
+  bool operator()(const plan::TimeSort&) const { return below(columns); }
+  bool operator()(const plan::OverAggregate&) const { return below_own(); }
+  bool operator()(const plan::SessionRows&) const { return below_own(); }
+  bool operator()(const plan::LookupJoin&) const { return below_own(); }
+  bool operator()(const plan::TemporalJoin&) const { return below_own(); }
+  bool operator()(const plan::Union&) const {
+    return std::ranges::all_of(node().inputs,
+                               [&](const plan::Input& input) { return tells_rows_apart(input, columns); });
+  }
+  bool operator()(const plan::WindowAggregate& window) const {
+    const size_t keys = window.keys.size();
+    const bool start = columns.contains(keys) && window.kind != expr::WindowKind::kCumulate;
+    return includes(columns, first_columns(keys)) &&
+           (start || columns.contains(keys + 1) || columns.contains(keys + 2));
+  }
+  bool operator()(const plan::IntervalJoin& join) const {
+    auto equal = join.on.keys;
+    for (size_t side = 0; side < 2 && join.lower == join.upper; ++side)
+      equal[side].push_back(join.time_columns[side]);
+    return pairs(join.on, equal);
+  }
+  bool operator()(const plan::RegularJoin& join) const { return pairs(join.on, join.on.keys); }
+  bool operator()(const plan::WindowJoin& join) const {
+    auto equal = join.on.keys;
+    for (size_t side = 0; side < 2; ++side) equal[side].push_back(join.window_ends[side]);
+    return pairs(join.on, equal);
+  }
+  template <class Other>
+  bool operator()(const Other&) const {
+    return has_upsert_key();
+  }
+  bool has_upsert_key() const {
+    return std::ranges::any_of(upsert_keys(rows),
+                               [&](const KeyColumns& key) { return includes(columns, key); });
+  }
+
+  /// Of a join both rows must be known: partners agree in `equal`, and a row that is known has all columns.
+  bool pairs(const plan::JoinOn& on, const std::array<std::vector<size_t>, 2>& equal) const {
+    const size_t left_columns = node().input(0).size();
+    if (!plan::gives_pairs(on.kind)) return below(columns);
+    KeyColumns of[2];
+    for (const size_t column : columns) {
+      if (column < left_columns)
+        of[0].insert(column);
+      else
+        of[1].insert(column - left_columns);
+    }
+    bool known[2] = {false, false};
+    for (size_t step = 0; step < 3; ++step) {
+      const size_t side = step % 2;
+      known[side] = known[side] || tells_rows_apart(node().inputs[side], of[side]);
+      // Where rows of the other side come without a partner, the columns of this one do not tell its keys.
+      if (known[side] && !plan::is_outer(on.kind, 1 - side))
+        of[1 - side].insert(equal[1 - side].begin(), equal[1 - side].end());
+    }
+    return known[0] && known[1];
+  }
+};
+
+}  // namespace
+
+bool tells_rows_apart(const plan::Input& rows, std::set<size_t> columns) {
+  if (rows.port != Port::kMain) return true;
+  return std::visit(TellsRowsApart{rows, columns}, rows.node->detail);
 }
 
 bool reads_regular_join(const plan::Input& rows) {

@@ -13,6 +13,11 @@ namespace strand::sql {
 /// no set.
 std::vector<std::set<size_t>> upsert_keys(const plan::Input& rows);
 
+/// Whether `columns` tell all rows apart that never change, so that a table keyed by them loses none. A
+/// computed column counts as what it reads; rows of a side output, and those of a UNION ALL whose branches
+/// are told apart each, are taken to be different.
+bool tells_rows_apart(const plan::Input& rows, std::set<size_t> columns);
+
 /// Whether rows of a join of changelogs are among them.
 bool reads_regular_join(const plan::Input& rows);
 

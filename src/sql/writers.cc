@@ -1,6 +1,7 @@
 #include "sql/writers.h"
 
 #include <algorithm>
+#include <set>
 
 #include "sql/coerce.h"
 #include "sql/provenance.h"
@@ -131,7 +132,20 @@ Result<Relation> Writers::assign(const Relation& rows, const plan::TableSpec& ta
     targets.push_back({columns[i], (*value)->type, from.time});
     expressions.push_back(*std::move(value));
   }
+  STRAND_OK(check_event_times(rows, table, place));
   return not_null(binder_.project(rows, expressions, std::move(targets), place), table, columns, place);
+}
+
+/// A record has one event time.
+Status Writers::check_event_times(const Relation& rows, const plan::TableSpec& table, const Place& place) {
+  std::vector<std::string> times;
+  for (const Column& column : rows.columns) {
+    if (column.time == TimeAttribute::kRowtime) times.push_back(column.name);
+  }
+  if (times.size() < 2) return Status();
+  return error_at(ErrorCode::kTypeMismatch, place,
+                  "the query gives '" + table.name + "' more than one event time: " + list_text(times))
+      .hint("leave all but one out, or make it a value: CAST(" + times.back() + " AS TIMESTAMP(3))");
 }
 
 /// What a NULL does that meets a NOT NULL column: fails the job, or loses the row
@@ -240,11 +254,30 @@ Status Writers::check_join_key(const Relation& rows, const plan::TableSpec& tabl
                                table.name + "'");
 }
 
+/// Rows that are never changed replace each other where two of them have the same key.
+Status Writers::check_new_rows(const Relation& rows, const plan::TableSpec& table,
+                               const std::vector<std::string>& columns, const Place& place) const {
+  if (rows.updating || table.primary_key.empty() || takes_changes(table)) return Status();
+  std::set<size_t> key;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (is_key(table, columns[i])) key.insert(i);
+  }
+  if (tells_rows_apart(rows.input(), std::move(key))) return Status();
+  return error_at(ErrorCode::kUnsupportedSql, place,
+                  "rows of the query may agree in the primary key of '" + table.name + "' (" +
+                      list_text(table.primary_key) + ") and would replace each other")
+      .hint(
+          "say that the last one counts: INSERT INTO … SELECT … ON CONFLICT DO DEDUPLICATE; or keep one row "
+          "of "
+          "each key: QUALIFY ROW_NUMBER() OVER (PARTITION BY …) = 1");
+}
+
 Result<Relation> Writers::fit_key(const Relation& rows, const plan::TableSpec& table,
                                   const std::vector<std::string>& columns, const ast::Insert& insert) {
   const Place& place = insert.query->place;
   Status fits = check_key(rows, table, columns, place);
   if (fits.ok()) fits = check_join_key(rows, table, columns, place);
+  if (fits.ok()) fits = check_new_rows(rows, table, columns, place);
   const std::string when = binder_.setting("table.exec.sink.upsert-materialize");
   const bool filtered = insert.deduplicates && rows.updating && filters_updates(rows.input());
   const bool forced = when == "FORCE" && rows.updating && !table.primary_key.empty();
@@ -255,7 +288,7 @@ Result<Relation> Writers::fit_key(const Relation& rows, const plan::TableSpec& t
   }
   const bool asked =
       insert.deduplicates || forced || binder_.setting("table.exec.sink.require-on-conflict") == "false";
-  if (!asked) return fits;
+  if (!asked || !rows.updating) return asked ? Result<Relation>(rows) : fits;
   plan::Materialize materialize;
   for (const std::string& key : table.primary_key) {
     materialize.keys.push_back(

@@ -40,6 +40,9 @@ class Writers {
   /// they are, or refused.
   Result<Relation> fit_key(const Relation& rows, const plan::TableSpec& table,
                            const std::vector<std::string>& columns, const ast::Insert& insert);
+  Status check_new_rows(const Relation& rows, const plan::TableSpec& table,
+                        const std::vector<std::string>& columns, const Place& place) const;
+  static Status check_event_times(const Relation& rows, const plan::TableSpec& table, const Place& place);
   Status check_key(const Relation& rows, const plan::TableSpec& table,
                    const std::vector<std::string>& columns, const Place& place) const;
 

@@ -15,6 +15,7 @@ const std::string kTable =
     "CREATE VIEW m AS SELECT ad_id, window_start AS s, window_time AS wt, COUNT(*) AS n FROM "
     "TABLE(TUMBLE(TABLE clicks, "
     "DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY ad_id, window_start, window_end, window_time;\n";
+const std::string kLast = " ON CONFLICT DO DEDUPLICATE";
 
 plan::SinkWrite sink_of(const std::string& sql, size_t i = 0) {
   const plan::Plan plan = plan_of(kTable + sql);
@@ -23,12 +24,14 @@ plan::SinkWrite sink_of(const std::string& sql, size_t i = 0) {
 }
 
 TEST(Writers, AreNamedByTheCommonPrefixOfTheirColumns) {
-  const std::string from = " SELECT ad_id, ad_id, n FROM clicks";
+  const std::string from = " SELECT ad_id, ad_id, n FROM clicks" + kLast;
   EXPECT_EQ(sink_of("INSERT INTO t (k, w, fast_n)" + from).writer, "fast");
-  EXPECT_EQ(sink_of("INSERT INTO t (k, w, late_n, late_m) SELECT ad_id, ad_id, n, n FROM clicks").writer,
-            "late");
-  EXPECT_EQ(sink_of("INSERT INTO t (k, w, fast_n, late_m) SELECT ad_id, ad_id, n, n FROM clicks").writer,
-            "strand");
+  EXPECT_EQ(
+      sink_of("INSERT INTO t (k, w, late_n, late_m) SELECT ad_id, ad_id, n, n FROM clicks" + kLast).writer,
+      "late");
+  EXPECT_EQ(
+      sink_of("INSERT INTO t (k, w, fast_n, late_m) SELECT ad_id, ad_id, n, n FROM clicks" + kLast).writer,
+      "strand");
   EXPECT_EQ(sink_of("INSERT INTO t /*+ OPTIONS('strand.writer' = 'x1') */ (k, w, fast_n)" + from).writer,
             "x1");
   EXPECT_EQ(sink_of("INSERT INTO sink" + from).writer, "n");
@@ -36,12 +39,14 @@ TEST(Writers, AreNamedByTheCommonPrefixOfTheirColumns) {
 
 TEST(Writers, OwnTheirColumnsAlone) {
   EXPECT_THAT(
-      error_of(kTable + "INSERT INTO t (k, w, fast_n) SELECT ad_id, ad_id, n FROM clicks;\n"
-                        "INSERT INTO t (k, w, fast_n, late_n) SELECT ad_id, ad_id, n, n FROM clicks;"),
+      error_of(kTable + "INSERT INTO t (k, w, fast_n) SELECT ad_id, ad_id, n FROM clicks" + kLast +
+               ";\n"
+               "INSERT INTO t (k, w, fast_n, late_n) SELECT ad_id, ad_id, n, n FROM clicks;"),
       HasSubstr("STRAND-2008  job.sql:5:13: column 'fast_n' of 't' has a writer already, the INSERT at "
                 "job.sql:4:13"));
-  EXPECT_THAT(error_of(kTable + "INSERT INTO t (k, w, late_m) SELECT ad_id, ad_id, n FROM clicks;\n"
-                                "INSERT INTO t (k, w, late_n) SELECT ad_id, ad_id, n FROM clicks;"),
+  EXPECT_THAT(error_of(kTable + "INSERT INTO t (k, w, late_m) SELECT ad_id, ad_id, n FROM clicks" + kLast +
+                       ";\n"
+                       "INSERT INTO t (k, w, late_n) SELECT ad_id, ad_id, n FROM clicks;"),
               HasSubstr("'t' has a writer named 'late' already, the INSERT at job.sql:4:13"));
 }
 
@@ -51,12 +56,14 @@ TEST(Writers, WriteClosedRowsWhereTheKeyNamesWindowAndKeys) {
   EXPECT_TRUE(sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, CAST(s AS STRING), n FROM m UNION ALL "
                       "SELECT ad_id, 'x' || CAST(s AS STRING), n FROM m")
                   .closed_rows);
-  EXPECT_FALSE(sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, 'latest', n FROM m").closed_rows);
-  EXPECT_FALSE(sink_of("INSERT INTO t (k, w, fast_n) SELECT 'all', CAST(s AS STRING), n FROM m").closed_rows);
+  EXPECT_FALSE(sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, 'latest', n FROM m" + kLast).closed_rows);
+  EXPECT_FALSE(
+      sink_of("INSERT INTO t (k, w, fast_n) SELECT 'all', CAST(s AS STRING), n FROM m" + kLast).closed_rows);
   EXPECT_FALSE(
       sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, ad_id, COUNT(*) FROM clicks GROUP BY ad_id")
           .closed_rows);
-  EXPECT_FALSE(sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, click_id, n FROM clicks").closed_rows);
+  EXPECT_FALSE(
+      sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, click_id, n FROM clicks" + kLast).closed_rows);
 }
 
 TEST(Writers, TheStartNamesNoCumulatingWindow) {
@@ -66,7 +73,7 @@ TEST(Writers, TheStartNamesNoCumulatingWindow) {
       "clicks, DESCRIPTOR(ts), INTERVAL '1' HOUR, INTERVAL '1' DAY)) GROUP BY ad_id, window_start, "
       "window_end;\n";
   const std::string insert = "INSERT INTO t (k, w, fast_n) SELECT ad_id, CAST(";
-  EXPECT_FALSE(sink_of(view + insert + "s AS STRING), n FROM w").closed_rows);
+  EXPECT_FALSE(sink_of(view + insert + "s AS STRING), n FROM w" + kLast).closed_rows);
   EXPECT_TRUE(sink_of(view + insert + "e AS STRING), n FROM w").closed_rows);
 }
 
@@ -81,9 +88,46 @@ TEST(Writers, OfEarlyRowsAreProvisionalAndStayApart) {
       HasSubstr("STRAND-2008"));
 }
 
+TEST(Writers, RefuseNewRowsThatMayReplaceEachOther) {
+  const std::string to = "INSERT INTO t (k, w, fast_n) ";
+  const std::string refused = "may agree in the primary key of 't' (k, w) and would replace each other";
+  for (const char* rows : {"SELECT ad_id, click_id, n FROM clicks", "SELECT ad_id, 'latest', n FROM m",
+                           "SELECT 'a', w, n FROM (VALUES ('x', 1), ('y', 2)) AS v (w, n) UNION ALL SELECT "
+                           "ad_id, click_id, n FROM clicks",
+                           "SELECT a.k, a.k, n FROM (SELECT DISTINCT ad_id AS k FROM clicks) AS a JOIN "
+                           "clicks AS b ON a.k = b.ad_id"}) {
+    EXPECT_THAT(error_of(kTable + to + rows), HasSubstr(refused)) << rows;
+    EXPECT_EQ(error_of(kTable + to + rows + kLast), "it compiles") << rows;
+  }
+  for (const char* rows :
+       {"SELECT ad_id, 'M' || CAST(s AS STRING), n FROM m", "VALUES ('a', 'b', 1), ('c', 'd', 2)",
+        "SELECT click_id, 'x', n FROM clicks QUALIFY ROW_NUMBER() OVER (PARTITION BY click_id ORDER BY "
+        "read_time) = 1",
+        "SELECT a.ad_id, CAST(a.s AS STRING), a.n FROM m AS a JOIN m AS b ON a.ad_id = b.ad_id AND a.wt = "
+        "b.wt"}) {
+    EXPECT_EQ(error_of(kTable + to + rows), "it compiles") << rows;
+  }
+  EXPECT_EQ(error_of("SET 'table.exec.sink.require-on-conflict' = 'false';\n" + kTable + to +
+                     "SELECT ad_id, click_id, n FROM clicks"),
+            "it compiles");
+}
+
+TEST(Writers, TakeOneEventTime) {
+  const std::string table =
+      "CREATE TABLE u (a TIMESTAMP_LTZ(3), b TIMESTAMP_LTZ(3)) WITH ('connector' = 'filesystem', 'path' = "
+      "'u', "
+      "'format' = 'json');\n";
+  const std::string windows = " FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' MINUTE))";
+  EXPECT_THAT(
+      error_of(table + "INSERT INTO u SELECT ts, window_time" + windows),
+      HasSubstr("STRAND-2004  job.sql:3:15: the query gives 'u' more than one event time: ts, window_time"));
+  EXPECT_EQ(error_of(table + "INSERT INTO u SELECT ts, CAST(window_time AS TIMESTAMP_LTZ(3))" + windows),
+            "it compiles");
+}
+
 TEST(Writers, GetTheirColumnsInTheOrderTheyAreNamedAndCast) {
   const plan::Plan plan =
-      plan_of(kTable + "INSERT INTO t (fast_n, w, k) SELECT 1, ad_id, click_id FROM clicks");
+      plan_of(kTable + "INSERT INTO t (fast_n, w, k) SELECT 1, ad_id, click_id FROM clicks" + kLast);
   const plan::Node& sink = *plan.sinks[0];
   EXPECT_THAT(std::get<plan::SinkWrite>(sink.detail).columns, ElementsAre("fast_n", "w", "k"));
   const columnar::Schema& rows = *sink.inputs[0].node->output;

@@ -203,7 +203,7 @@ TEST(Cases, C32_StateOfAnotherFormIsRefusedAndAnotherAliasIsNot) {
            " FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL " + size + ")) GROUP BY " + key +
            ", window_start, window_end;\n"
            "INSERT INTO stats SELECT CAST(k AS STRING), n, " +
-           alias + ", b FROM per_key;\n";
+           alias + ", b FROM per_key ON CONFLICT DO DEDUPLICATE;\n";
   };
   const std::string stored = job("ad_id", "MIN(device_ms) AS a, MAX(device_ms) AS b", "'1' MINUTE", "a");
   EXPECT_EQ(restarted(stored, stored), "it goes on");

@@ -63,14 +63,15 @@ const StoryRun& log_and_table() {
     for (const char* at : {"10:13:10", "10:14:02", "10:14:05", "10:15:30"}) clicks.add("P1", "ad", at, at);
     clicks.branch.crashes = {story_time("10:14:10")};
     clicks.branch.until = story_time("10:15:40");
-    return SqlRun(clicks_table() +
-                      set_table("ad_metrics", "click_id STRING, n BIGINT, PRIMARY KEY (click_id)") +
-                      "CREATE TABLE log (verdict STRING, click_id STRING, ad_id STRING, ts TIMESTAMP_LTZ(3), "
-                      "judge TIMESTAMP_LTZ(3))"
-                      " WITH ('connector' = 'storylog');\n"
-                      "INSERT INTO ad_metrics SELECT click_id, device_ms FROM clicks;\n"
-                      "INSERT INTO log SELECT 'inserted', click_id, ad_id, ts, ts FROM clicks;",
-                  clicks.branch);
+    return SqlRun(
+        clicks_table() + set_table("ad_metrics", "click_id STRING, n BIGINT, PRIMARY KEY (click_id)") +
+            "CREATE TABLE log (verdict STRING, click_id STRING, ad_id STRING, ts TIMESTAMP_LTZ(3), "
+            "judge TIMESTAMP_LTZ(3))"
+            " WITH ('connector' = 'storylog');\n"
+            "INSERT INTO ad_metrics SELECT click_id, device_ms FROM clicks ON CONFLICT DO DEDUPLICATE;\n"
+            "INSERT INTO log SELECT 'inserted', click_id, ad_id, ts, CAST(ts AS TIMESTAMP_LTZ(3)) FROM "
+            "clicks;",
+        clicks.branch);
   }();
   return *run;
 }

@@ -146,7 +146,7 @@ size_t rows_with_key(const std::string& key) {
       clicks_table() +
           set_table("ad_metrics", "click_id STRING, replayed BIGINT, n BIGINT, PRIMARY KEY (" + key + ")") +
           "INSERT INTO ad_metrics SELECT click_id, CASE WHEN ad_id = 'replay' THEN 1 ELSE 0 END, device_ms "
-          "FROM clicks;",
+          "FROM clicks ON CONFLICT DO DEDUPLICATE;",
       clicks.branch);
   return run->moments().back().metrics.size();
 }
@@ -171,7 +171,7 @@ std::set<int64_t> after_hours(const std::string& zone) {
       "SET 'table.local-time-zone' = '" + zone + "';\n" + clicks_table() +
           set_table("hours", "hour_of_day STRING, after_hours BIGINT, PRIMARY KEY (hour_of_day)") +
           "INSERT INTO hours SELECT ad_id, CASE WHEN HOUR(ts) < 9 OR HOUR(ts) >= 18 THEN 1 ELSE 0 END FROM "
-          "clicks;",
+          "clicks ON CONFLICT DO DEDUPLICATE;",
       clicks.branch);
   std::set<int64_t> out;
   for (const StoryWrite& write : run->writes()) {

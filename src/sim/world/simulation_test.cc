@@ -18,7 +18,8 @@ Result<SimulatedJob> simulated(const std::string& clicks, const std::string& met
   input.text = "CREATE TABLE c (" + clicks +
                ") WITH ('connector' = 'filesystem', 'path' = 'c', 'format' = 'json');\n" + "CREATE TABLE " +
                metrics + ";\nINSERT INTO ad_metrics (k, fast_valid) " + select +
-               ";\nINSERT INTO ad_metrics (k, late_valid) " + select + ";\n";
+               " ON CONFLICT DO DEDUPLICATE;\nINSERT INTO ad_metrics (k, late_valid) " + select +
+               " ON CONFLICT DO DEDUPLICATE;\n";
   STRAND_TRY(const auto compiled, sql::compile(input));
   return simulated_ad_clicks(compiled.plan);
 }

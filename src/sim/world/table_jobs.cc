@@ -269,7 +269,8 @@ std::string table_job_sql(uint64_t seed) {
   if (shape.log) sql += create_log();
   sql += std::string("CREATE VIEW evens AS SELECT * FROM ") + kEven +
          ";\nCREATE VIEW odds AS SELECT * FROM " + kOdd +
-         ";\nEXECUTE STATEMENT SET BEGIN\nINSERT INTO result " + kind.select(shape) + ";\n";
+         ";\nEXECUTE STATEMENT SET BEGIN\nINSERT INTO result " + kind.select(shape) +
+         " ON CONFLICT DO DEDUPLICATE;\n";
   if (shape.log) sql += kInsertLog;
   return sql + "END;\n";
 }
