@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 
 namespace strand::codec {
 
@@ -98,15 +99,18 @@ void append_metadata(const MetadataPlace& place, const Column& member, columnar:
 class ChangeDecoder final : public RecordDecoder {
  public:
   ChangeDecoder(ChangeFormat format, const columnar::SchemaPtr& read, const MetadataKeys& metadata,
-                std::unique_ptr<RecordDecoder> envelope)
+                std::unique_ptr<RecordDecoder> envelope, std::unique_ptr<RecordDecoder> old)
       : format_(format),
         envelope_(std::move(envelope)),
-        records_(envelope_schema(format, *read, metadata), 1) {
+        records_(envelope_schema(format, *read, metadata), 1),
+        old_(std::move(old)),
+        old_records_(old_schema(format), 1) {
     const columnar::SchemaPtr schema = envelope_schema(format, *read, metadata);
     for (size_t i = 0; i < read->size(); ++i) {
       const auto key = metadata.find(i);
       if (key == metadata.end()) {
         columns_.push_back(i);
+        names_.push_back((*read)[i].name);
         continue;
       }
       const MetadataPlace& place = metadata_place(format, key->second);
@@ -132,9 +136,30 @@ class ChangeDecoder final : public RecordDecoder {
     for (BadRecord& bad : records_.take_bad()) out.add_bad(bad.position, bad.payload, std::move(bad.reason));
     const Batch batch = records_.take_rows();
     if (batch.rows() == 0) return Status();
+    STRAND_OK(read_old_nulls(line, position));
     const std::string problem = changes(batch, out);
     while (line.ends_with('\n')) line.remove_suffix(1);
     if (!problem.empty()) out.add_bad(position, line, problem);
+    return Status();
+  }
+
+  /// Notes which columns `old` says to have been NULL. Few records have a null in it.
+  Status read_old_nulls(std::string_view line, uint64_t position) {
+    old_nulls_.clear();
+    if (format_ == ChangeFormat::kDebezium || line.find("null") == std::string_view::npos) return Status();
+    STRAND_TRY(const size_t used, old_->decode(line, position, old_records_));
+    STRAND_CHECK(used == line.size());
+    old_records_.take_bad();
+    const Batch batch = old_records_.take_rows();
+    if (batch.rows() == 0) return Status();
+    const std::vector<RowRef> rows = refs(batch.column(0));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const Column& map = *rows[i].row;
+      if (map.is_null(rows[i].at)) continue;
+      for (int32_t at = map.offsets()[rows[i].at]; at < map.offsets()[rows[i].at + 1]; ++at) {
+        if (map.child(1)->is_null(at)) old_nulls_.emplace(i, map.child(0)->string(at));
+      }
+    }
     return Status();
   }
 
@@ -172,28 +197,34 @@ class ChangeDecoder final : public RecordDecoder {
   std::string updates(const std::vector<RowRef>& rows, const std::vector<RowRef>& old, DecodeOutput& out) {
     if (old.size() != rows.size()) return "an update without what was there before it: 'old'";
     for (size_t i = 0; i < rows.size(); ++i) {
-      add(old[i], rows[i], RowKind::kUpdateBefore, out);
+      add(old[i], {&rows[i], i}, RowKind::kUpdateBefore, out);
       add(rows[i], {}, RowKind::kUpdateAfter, out);
     }
     return "";
   }
 
-  /// The rows of a ROW or ARRAY<ROW> column that are there.
+  /// The rows of a ROW or MAP column, or of an ARRAY of them, that are there.
   static std::vector<RowRef> refs(const Column& column) {
     std::vector<RowRef> rows;
     if (column.is_null(0)) return rows;
-    if (column.type()->kind == columnar::TypeKind::kRow) return {{&column, 0}};
+    if (column.type()->kind != columnar::TypeKind::kArray) return {{&column, 0}};
     for (int32_t i = column.offsets()[0]; i < column.offsets()[1]; ++i)
       rows.push_back({column.child(0).get(), i});
     return rows;
   }
 
-  /// Values that `row` lacks come from `otherwise`.
-  void add(const RowRef& row, const RowRef& otherwise, RowKind kind, DecodeOutput& out) const {
+  /// The row that has what an old row lacks, and which of the record's rows it is.
+  struct Newer {
+    const RowRef* row = nullptr;
+    size_t number = 0;
+  };
+  /// Values that `row` lacks come from `newer`; one that it has as NULL does not.
+  void add(const RowRef& row, const Newer& newer, RowKind kind, DecodeOutput& out) const {
     for (size_t i = 0; i < columns_.size(); ++i) {
       columnar::ColumnBuilder& to = out.rows().column(columns_[i]);
-      const bool lacking = row.row->is_null(row.at) || row.row->child(i)->is_null(row.at);
-      const RowRef& from = lacking && otherwise.row != nullptr ? otherwise : row;
+      const bool null = row.row->is_null(row.at) || row.row->child(i)->is_null(row.at);
+      const bool lacking = null && newer.row != nullptr && !old_nulls_.contains({newer.number, names_[i]});
+      const RowRef& from = lacking ? *newer.row : row;
       if (from.row->is_null(from.at)) {
         to.append_null();
       } else {
@@ -213,10 +244,15 @@ class ChangeDecoder final : public RecordDecoder {
 
   ChangeFormat format_;
   std::vector<size_t> columns_;  // where the columns of the record stand
+  std::vector<std::string> names_;
   std::vector<Metadata> metadata_;
   const Batch* record_ = nullptr;  // at hand
   std::unique_ptr<RecordDecoder> envelope_;
   DecodeOutput records_;
+  std::unique_ptr<RecordDecoder> old_;
+  DecodeOutput old_records_;
+  std::set<std::pair<size_t, std::string>>
+      old_nulls_;  // of the record at hand: which of its rows, and the column
 };
 
 class ChangeEncoder final : public RecordEncoder {
@@ -288,10 +324,18 @@ columnar::SchemaPtr envelope_schema(ChangeFormat format, const columnar::Schema&
   return std::make_shared<columnar::Schema>(std::move(members));
 }
 
+columnar::SchemaPtr old_schema(ChangeFormat format) {
+  const columnar::TypePtr text = columnar::make_type(columnar::TypeKind::kString);
+  columnar::TypePtr old = columnar::map_type(columnar::with_nullable(text, false), text);
+  if (format == ChangeFormat::kCanal) old = columnar::array_type(std::move(old));
+  return std::make_shared<columnar::Schema>(std::vector<columnar::Field>{{"old", std::move(old)}});
+}
+
 std::unique_ptr<RecordDecoder> make_change_decoder(ChangeFormat format, columnar::SchemaPtr read,
                                                    const MetadataKeys& metadata,
-                                                   std::unique_ptr<RecordDecoder> envelope) {
-  return std::make_unique<ChangeDecoder>(format, read, metadata, std::move(envelope));
+                                                   std::unique_ptr<RecordDecoder> envelope,
+                                                   std::unique_ptr<RecordDecoder> old) {
+  return std::make_unique<ChangeDecoder>(format, read, metadata, std::move(envelope), std::move(old));
 }
 
 std::unique_ptr<RecordEncoder> make_change_encoder(ChangeFormat format, std::unique_ptr<RecordEncoder> rows) {

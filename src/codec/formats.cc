@@ -230,7 +230,8 @@ Result<std::unique_ptr<RecordDecoder>> make_decoder(std::string_view format, col
   }
   if (const auto changes = change_format(format)) {
     STRAND_TRY(auto envelope, json_decoder(envelope_schema(*changes, *read, metadata), options, format));
-    return make_change_decoder(*changes, std::move(read), metadata, std::move(envelope));
+    STRAND_TRY(auto old, json_decoder(old_schema(*changes), options, format));
+    return make_change_decoder(*changes, std::move(read), metadata, std::move(envelope), std::move(old));
   }
   return unknown_format(format);
 }
