@@ -143,6 +143,8 @@ Result<Binder::RankSpec> Binder::rank_spec(const Relation& input, const ast::Exp
   spec.rank.place = row_number.place;
   for (const ast::ExprPtr& key : over->partition_by) {
     STRAND_TRY(ExprPtr each, binder.bind(*key));
+    const bool column = each->kind == expr::Expr::Kind::kColumn && each->column < input.columns.size();
+    spec.rank.bounds.push_back(column ? input.columns[each->column].window : nullptr);
     spec.keys.push_back(std::move(each));
   }
   for (const ast::OrderItem& item : over->order_by) {

@@ -13,16 +13,19 @@ namespace {
 struct RankedWindow {
   size_t start = 0;
   size_t end = 0;
+  std::string zone;
 };
 std::optional<RankedWindow> window_of_rank(const Relation& input, const PendingRank& rank) {
   std::optional<size_t> start;
   std::optional<size_t> end;
-  for (const size_t key : rank.keys) {
-    const auto part = key < input.columns.size() ? input.columns[key].window : nullptr;
-    if (part) (part->is_end ? end : start) = key;
+  std::string zone;
+  for (size_t i = 0; i < rank.bounds.size(); ++i) {
+    if (!rank.bounds[i]) continue;
+    (rank.bounds[i]->is_end ? end : start) = rank.keys[i];
+    zone = rank.bounds[i]->zone;
   }
   if (!start || !end || input.updating) return std::nullopt;
-  return RankedWindow{*start, *end};
+  return RankedWindow{*start, *end, zone};
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ Result<Relation> Binder::window_top_n(const Relation& input, const PendingRank& 
   for (const size_t key : rank.keys) {
     if (key != window.start && key != window.end) top.keys.push_back(key);
   }
-  top.zone = input.columns[window.end].window->zone;
+  top.zone = window.zone;
   top.order = rank.order;
   top.from = range.from;
   top.to = *range.to;

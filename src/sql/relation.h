@@ -52,9 +52,10 @@ struct PendingWindow {
 struct PendingRank {
   size_t column = 0;  // the column of the relation that stands for the number
   std::vector<size_t> keys;
-  std::vector<columnar::SortColumn> order;  // none: the order of arrival
-  bool newest_first = false;                // of arrival
-  bool by_rowtime = false;                  // the order is that of the event time
+  std::vector<std::shared_ptr<const WindowPart>> bounds = {};  // what each key is of a window; may be shorter
+  std::vector<columnar::SortColumn> order;                     // none: the order of arrival
+  bool newest_first = false;                                   // of arrival
+  bool by_rowtime = false;                                     // the order is that of the event time
   std::optional<plan::Retention> retention;
   Place place;
 };
