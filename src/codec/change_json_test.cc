@@ -56,10 +56,10 @@ TEST(ChangeJson, AnOldNullIsNotCompleted) {
   EXPECT_EQ(decoded("canal-json",
                     "{\"data\":[{\"id\":\"1\",\"name\":\"b\"},{\"id\":\"2\",\"name\":\"c\"}],"
                     "\"old\":[{\"name\":null},{\"id\":\"7\"}],\"type\":\"UPDATE\"}\n"),
-            (Rows{"-U[1, NULL]", "+U[1, b]", "-U[7, c]", "+U[2, c]"}));
+            (Rows{"-U[1, null]", "+U[1, b]", "-U[7, c]", "+U[2, c]"}));
   EXPECT_EQ(decoded("maxwell-json",
                     "{\"data\":{\"id\":1,\"name\":\"b\"},\"old\":{\"name\":null},\"type\":\"update\"}\n"),
-            (Rows{"-U[1, NULL]", "+U[1, b]"}));
+            (Rows{"-U[1, null]", "+U[1, b]"}));
 }
 
 TEST(ChangeJson, UpdatesAreWrittenAsADeletionAndACreation) {

@@ -37,8 +37,11 @@ Result<const Connector*> Registry::find(const std::map<std::string, std::string>
   const bool can[] = {connector.reader != nullptr, connector.sink != nullptr, connector.lookup != nullptr};
   if (!can[static_cast<size_t>(use)]) {
     static constexpr const char* kWords[] = {"be read", "be written", "find rows by key"};
+    static constexpr const char* kOthers[] = {"filesystem and datagen can",
+                                              "filesystem, sqlite, print and blackhole can", "sqlite can"};
     return Status(ErrorCode::kUnknownConnector,
-                  "connector '" + named->second + "' cannot " + kWords[static_cast<size_t>(use)]);
+                  "connector '" + named->second + "' cannot " + kWords[static_cast<size_t>(use)])
+        .hint(kOthers[static_cast<size_t>(use)]);
   }
   const bool as_sink = use == TableUse::kWrite;
   const auto& known = as_sink ? connector.sink_options : connector.source_options;

@@ -166,8 +166,9 @@ Result<ExprPtr> resolve_call(const std::string& function, std::vector<ExprPtr> a
                                : found->params.ends_with('*')
                                    ? "at least " + std::to_string(least)
                                    : std::to_string(least) + " to " + std::to_string(most);
-    return Status(ErrorCode::kUnknownFunction,
-                  name + " takes " + wanted + " arguments, found " + std::to_string(args.size()));
+    return Status(ErrorCode::kUnknownFunction, name + " takes " + wanted +
+                                                   (most == 1 && least == 1 ? " argument" : " arguments") +
+                                                   ", found " + std::to_string(args.size()));
   }
   for (size_t i = 0; i < args.size(); ++i) {
     const char letter = parameter(found->params, i);

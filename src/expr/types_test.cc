@@ -99,7 +99,7 @@ TEST(ResolveCall, RefusesWithAWayOut) {
   EXPECT_EQ(error("UPER", {text("x")}).code(), ErrorCode::kUnknownFunction);
   EXPECT_THAT(error("UPER", {text("x")}).hint(), HasSubstr("UPPER"));
   EXPECT_EQ(error("UPPER", {}).code(), ErrorCode::kUnknownFunction);
-  EXPECT_THAT(error("UPPER", {}).message(), HasSubstr("takes 1 arguments, found 0"));
+  EXPECT_THAT(error("UPPER", {}).message(), HasSubstr("takes 1 argument, found 0"));
   EXPECT_EQ(error("UPPER", {number(1)}).code(), ErrorCode::kTypeMismatch);
   EXPECT_THAT(error("AND", {number(1), boolean(true)}).message(),
               HasSubstr("AND does not take (INT, BOOLEAN)"));

@@ -184,7 +184,7 @@ Result<ExprPtr> ExpressionBinder::bind_name(const ast::Expr& e) const {
       return error_at(ErrorCode::kUnknownColumn, e.place,
                       "'" + e.parts[next - 1] + "' is " + columnar::to_string(*value->type) +
                           " and has no field '" + e.parts[next] + "'")
-          .hint(tables_hint(relation_));
+          .hint("only a ROW has fields");
     }
     const columnar::TypePtr text = columnar::make_type(TypeKind::kString, false);
     Result<ExprPtr> field = expr::resolve_call("GET_FIELD", {value, expr::literal(e.parts[next], text)});

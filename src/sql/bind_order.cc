@@ -34,6 +34,12 @@ Result<std::vector<size_t>> Binder::order_columns(const Extras& extras, const st
       at.push_back(*column);
       continue;
     }
+    if (item.expr->kind == ast::Expr::Kind::kNumber && item.expr->text.find('.') == std::string::npos) {
+      return error_at(
+                 ErrorCode::kUnknownColumn, item.expr->place,
+                 "ORDER BY " + item.expr->text + ": the columns are 1 to " + std::to_string(columns.size()))
+          .hint("name the column, or an expression of several");
+    }
     STRAND_TRY(ExprPtr value, bind(*item.expr));
     const auto same = std::find_if(expressions.begin(), expressions.end(),
                                    [&](const ExprPtr& e) { return expr::equal(*e, *value); });

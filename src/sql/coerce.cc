@@ -102,7 +102,8 @@ std::string suggestion(const std::string& name, const std::vector<std::string>& 
   for (const std::string& candidate : candidates) {
     if (lower(candidate) == lower(name)) return candidate;
   }
-  return nearest(name, candidates).value_or("");
+  const std::string near = nearest(name, candidates).value_or("");
+  return edit_distance(name, near) < std::max(name.size(), near.size()) ? near : "";  // else nothing is alike
 }
 
 }  // namespace strand::sql

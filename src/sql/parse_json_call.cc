@@ -76,7 +76,7 @@ Result<ast::ExprPtr> Parser::json_reader(const std::string& function, const Plac
   std::vector<ast::ExprPtr> args = {std::move(text), std::move(path)};
   columnar::TypePtr returning = columnar::make_type(columnar::TypeKind::kString);
   if (take_word("RETURNING")) {
-    STRAND_TRY(returning, type());
+    STRAND_TRY(returning, type_without_null());
   }
   std::string wrapper;
   STRAND_OK(json_wrapper(wrapper));
