@@ -212,7 +212,12 @@ std::string refusal_differs(const Case& test_case, const Section& expected, cons
   const std::string wanted = test_case.option("mention");
   if (!wanted.empty() && !mentions(played.error, wanted))
     return "the message does not mention " + wanted + ": " + text;
-  return "";
+  const auto shown = std::find(expected.lines.begin(), expected.lines.end(), "shown:");
+  if (shown == expected.lines.end()) return "";
+  std::string wanted_text;
+  for (auto line = shown + 1; line != expected.lines.end(); ++line)
+    wanted_text += (wanted_text.empty() ? "" : "\n") + *line;
+  return text == wanted_text ? "" : "expected\n" + wanted_text + "\nfound\n" + text;
 }
 
 }  // namespace strand::conformance::sql
