@@ -356,11 +356,11 @@ Result<Told> tell(const Setup& setup) {
 
 const StoryRun& story(const std::string& branch, int32_t parallelism) {
   static std::map<std::pair<std::string, int32_t>, Result<Told>> told;
-  const std::pair key(branch, parallelism);
+  const std::pair key(branch, parallelism > 0 ? parallelism : at_parallelism({}).parallelism);
   auto found = told.find(key);
   if (found == told.end()) {
     Setup setup = setup_of(branch);
-    if (parallelism > 0) setup.branch.parallelism = parallelism;
+    if (setup.branch.parallelism == 1) setup.branch.parallelism = key.second;
     found = told.emplace(key, tell(setup)).first;
   }
   if (!found->second.ok()) {

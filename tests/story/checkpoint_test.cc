@@ -89,7 +89,7 @@ TEST_P(Main, F130_AnIdIsKeptTwoHoursFromItsImpression) {
 }
 
 // With neither the barrier nor a watermark to empty it, the buffer waits for its timer.
-TEST(P2, F150_TheBufferWouldBeEmptiedAfterTheBarrier) {
+TEST_P(P2, F150_TheBufferWouldBeEmptiedAfterTheBarrier) {
   const StoryRun& run = story("P2 timer only");
   const auto left = std::ranges::find_if(run.moments(), [](const StoryMoment& m) {
     return m.at >= story_time("10:14:59.9") && m.ledgers.at("per_minute.partial").in_state() == 0;
@@ -99,20 +99,20 @@ TEST(P2, F150_TheBufferWouldBeEmptiedAfterTheBarrier) {
   fact("F150", text(left->at));
 }
 
-TEST(P2, F151_BarrierEmptiesTheBuffer) {
+TEST_P(P2, F151_BarrierEmptiesTheBuffer) {
   const StoryRun& run = story("P2");
   fact("F151", tuple(run.checkpoints().at(41).counts.at("ad_9 M10:14"),
                      cell(run.moments().back().metrics, "ad_9 M10:14", "fast_valid")));
 }
 
-TEST(P2, F152_F153_WithoutThatAClickIsLost) {
+TEST_P(P2, F152_F153_WithoutThatAClickIsLost) {
   const StoryRun& run = story("P2 off");
   const auto& c41 = run.checkpoints().at(41);
   fact("F152", tuple(c41.counts.at("ad_9 M10:14"), last_of("S1", c41.read.at("S1")), c41.ids.contains("c7")));
   fact("F153", text(cell(run.moments().back().metrics, "ad_9 M10:14", "fast_valid")));
 }
 
-TEST(P2, F154_BarrierComesBeforeTheTickOfItsInstant) { fact("F154", floor_of(story("P2"), 41)); }
+TEST_P(P2, F154_BarrierComesBeforeTheTickOfItsInstant) { fact("F154", floor_of(story("P2"), 41)); }
 
 TEST_P(Main, F155_BarrierOfASlowSinkIsLostWithTheWorker) {
   const auto& before = run().at("10:15:39.9").checkpoints;
@@ -121,7 +121,7 @@ TEST_P(Main, F155_BarrierOfASlowSinkIsLostWithTheWorker) {
   fact("F155", tuple(!run().checkpoints().contains(42) && !run().completed(42), restored(run())));
 }
 
-TEST(SlowWrites, F156_TheBarrierWaitsForWhatIsQueuedInFrontOfIt) {
+TEST_P(SlowWrites, F156_TheBarrierWaitsForWhatIsQueuedInFrontOfIt) {
   const StoryRun& run = story("slow writes");
   const auto late = writes(run, "ad_metrics", "", "10:15:30", "10:15:50");
   ASSERT_EQ(late.size(), 3U);
@@ -135,7 +135,7 @@ TEST_P(Main, F164_Checkpoint42BeginsOnSchedule) {
                     run().at("10:15:29.9").checkpoints.under_way == std::nullopt));
 }
 
-TEST(G, F165_F213_SlowCheckpoint41LeavesCheckpoint42OnSchedule) {
+TEST_P(G, F165_F213_SlowCheckpoint41LeavesCheckpoint42OnSchedule) {
   const StoryRun& run = story("G");
   fact("F165", text(run.at("10:15:30").checkpoints.under_way == Epoch{42} &&
                     run.at("10:15:30").checkpoints.started == story_time("10:15:30")));
@@ -248,7 +248,7 @@ TEST_P(Main, F219_EpochsGoOnOverTheFailover) {
   fact("F219", text(next->first));
 }
 
-TEST(NoCrash, F255_FiveMinutesAfterCheckpoint41ComesCheckpoint51) {
+TEST_P(NoCrash, F255_FiveMinutesAfterCheckpoint41ComesCheckpoint51) {
   for (const auto& [epoch, checkpoint] : story("no crash until c51").checkpoints()) {
     if (checkpoint.taken == story_time("10:20:00")) fact("F255", text(epoch));
   }
@@ -266,7 +266,7 @@ TEST_P(Main, F278_PathOfC12) {
   fact("F278", tuple(late.at, replayed, first_write(run(), "ad_9 M10:14", "10:16:30").at));
 }
 
-TEST(W, F181_F182_F183_WithoutFloorAClosedMinuteOpensAgain) {
+TEST_P(W, F181_F182_F183_WithoutFloorAClosedMinuteOpensAgain) {
   const StoryRun& run = story("W rows open");
   const auto c15 = verdicts(run, "c15");
   EXPECT_EQ(c15.size(), 1U) << "late in the first run only";
@@ -276,7 +276,7 @@ TEST(W, F181_F182_F183_WithoutFloorAClosedMinuteOpensAgain) {
   fact("F183", text(cell(run.moments().back().metrics, "ad_7 H10", "late_valid")));
 }
 
-TEST(W, F184_ClosedRowsRefuseIt) {
+TEST_P(W, F184_ClosedRowsRefuseIt) {
   const StoryRun& run = story("W");
   const auto refused =
       std::ranges::count(run.writes(), connect::table::Answer::kRefusedClosed, &StoryWrite::answer);
@@ -285,7 +285,7 @@ TEST(W, F184_ClosedRowsRefuseIt) {
                      static_cast<int64_t>(refused)));
 }
 
-TEST(W, F185_WithoutFloorTheHourGoesToo) {
+TEST_P(W, F185_WithoutFloorTheHourGoesToo) {
   const StoryRun& run = story("W last minute of the hour, rows open");
   const StoryTable& before = run.at("10:15:00").metrics;
   const StoryTable& table = run.moments().back().metrics;
@@ -293,7 +293,7 @@ TEST(W, F185_WithoutFloorTheHourGoesToo) {
                      cell(table, "ad_7 M09:59", "fast_valid")));
 }
 
-TEST(W, F186_WithFloorTheHourStays) {
+TEST_P(W, F186_WithFloorTheHourStays) {
   const StoryTable& table = story("last minute of the hour").moments().back().metrics;
   fact("F186", tuple(cell(table, "ad_7 H09", "fast_valid"), cell(table, "ad_7 H09", "late_valid"),
                      cell(table, "ad_7 M09:59", "fast_valid")));
@@ -315,7 +315,7 @@ TEST_P(Overtaken, F157_F159_F160_Checkpoint42IsRestored) {
   EXPECT_EQ(read_between(run().at("10:16:30"), run().at("10:16:30.1")), std::vector<std::string>{"c13"});
 }
 
-TEST(U, F158_RowsInFlightAreSavedAndComeFirst) {
+TEST(InFlight, F158_RowsInFlightAreSavedAndComeFirst) {
   const StoryRun& run = story("U in flight");
   EXPECT_EQ(list_of(run.checkpoints().at(42).in_flight), "[ad_1, ad_2, ad_3]");
   ASSERT_EQ(run.restore()->snapshot->epoch, Epoch{42});
@@ -349,12 +349,12 @@ TEST_P(Overtaken, F180_ACheckpointWithoutAWatermarkSavesTheRestoredFloor) {
   fact("F180", floor_of(run(), 43));
 }
 
-TEST(U, F188_WithoutAFloorALateClickOpensAMinuteAgain) {
+TEST_P(U, F188_WithoutAFloorALateClickOpensAMinuteAgain) {
   const StoryWrite again = first_write(story("U c17 no floor, rows open"), "ad_7 M10:13", "10:16:30");
   fact("F188", tuple(again.number("fast_valid"), again.at));
 }
 
-TEST(U, F189_WithTheFloorItIsLate) {
+TEST_P(U, F189_WithTheFloorItIsLate) {
   const StoryTable& table = story("U c17").moments().back().metrics;
   fact("F189", tuple(cell(table, "ad_7 M10:13", "fast_valid"), cell(table, "ad_7 H10", "late_valid")));
 }

@@ -78,7 +78,7 @@ TEST_P(Main, F076_F077_EventElevenWritesTheMinuteAndFreesItsState) {
   EXPECT_EQ(run().at("10:15:07.2").state_rows.at("per_minute"), 2);
 }
 
-TEST(NoCrash, F077_F078_Checkpoint42HoldsTheHourAndNoClosedMinute) {
+TEST_P(NoCrash, F077_F078_Checkpoint42HoldsTheHourAndNoClosedMinute) {
   const auto& c42 = story("no crash").checkpoints().at(42);
   std::vector<std::string> left;
   for (const auto& [key, count] : c42.counts) {
@@ -96,7 +96,7 @@ TEST_P(Main, F079_StateHoldsOneNumberPerAd) {
   fact("F079", tuple(counts.size(), clicks));
 }
 
-TEST(End, F080_HoursAreTheSumOfTheirMinutes) {
+TEST_P(End, F080_HoursAreTheSumOfTheirMinutes) {
   const StoryRun& run = story("end");
   const StoryTable& table = run.moments().back().metrics;
   const auto of = [&](const std::string& ad) {
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, EndOfInput,
                                   std::to_string(job.param.second);
                          });
 
-TEST(Sql, TablesAfterTheReplayAreThoseOfTheStory) {
+TEST_P(Sql, TablesAfterTheReplayAreThoseOfTheStory) {
   for (const int32_t parallelism : {1, 2, 4}) {
     const StoryRun& sql = story("sql", parallelism);
     EXPECT_EQ(end_of(sql), end_of(story("main")));
@@ -162,7 +162,7 @@ TEST_P(Main, F112_ThirdSnapshot) {
               "{", "}"));
 }
 
-TEST(Boundary, F121_F133_HorizonAcceptsACopyExactlyAsLongAsItsIdIsKept) {
+TEST_P(Boundary, F121_F133_HorizonAcceptsACopyExactlyAsLongAsItsIdIsKept) {
   const StoryRun& before = story("copy before the horizon");
   const StoryRun& at = story("copy at the horizon");
   EXPECT_EQ(text(before.at("10:15:05.9").judge), "12:13:54.999");
@@ -220,12 +220,12 @@ TEST_P(Main, F129_CopyIsActivityButMovesNoWatermark) {
   fact("F129", shard(run().at("10:14:45"), "S1"));
 }
 
-TEST(P1, F102_ClickIsOnTime) {
+TEST_P(P1, F102_ClickIsOnTime) {
   fact("F102", tuple(story("P1").at("10:15:06.9").watermark,
                      verdicts(story("P1"), "c8").empty() ? "on time" : "late"));
 }
 
-TEST(P1, F103_F107_BufferWaits500MillisecondsFromItsFirstClick) {
+TEST_P(P1, F103_F107_BufferWaits500MillisecondsFromItsFirstClick) {
   // Without c11 no watermark comes before the wait is over.
   const StoryRun& run = story("P1 without c11");
   std::string emptied = "never";
@@ -241,7 +241,7 @@ TEST(P1, F103_F107_BufferWaits500MillisecondsFromItsFirstClick) {
   fact("F107", text(held && cell(run.at("10:15:07.3").running, "ad_7 M10:14", "total") == 4));
 }
 
-TEST(P1, F104_F105_PartialsGoBeforeTheWatermark) {
+TEST_P(P1, F104_F105_PartialsGoBeforeTheWatermark) {
   const StoryRun& run = story("P1");
   const StoryWrite closed = first_write(run, "ad_7 M10:14");
   fact("F104", "(" + text(closed.at) + ", M10:14 ad_7 = " + text(closed.number("fast_valid")) + ")");

@@ -34,7 +34,7 @@ int64_t times_counted(const std::string& settings, const std::string& hint) {
   return last_value(*run, "c2", "n");
 }
 
-TEST(Guard, F132_AProcessingTimeTtlForgetsWhatEventTimeStillNeeds) {
+TEST_P(Guard, F132_AProcessingTimeTtlForgetsWhatEventTimeStillNeeds) {
   fact("F132", tuple(times_counted("SET 'table.exec.state.ttl' = '2 h';\n", ""),
                      times_counted("", "/*+ STATE_RETENTION('clicks' = '2 h after impression') */"),
                      times_counted("SET 'table.exec.state.ttl' = '26 h';\n", "")));
@@ -53,7 +53,7 @@ bool is_too_short(const std::string& guard) {
   return found;
 }
 
-TEST(Guard, F131_AGuardIsAsLongAsHorizonAndRetentionOfTheInput) {
+TEST_P(Guard, F131_AGuardIsAsLongAsHorizonAndRetentionOfTheInput) {
   EXPECT_TRUE(is_too_short("25 h"));
   fact("F131", text(!is_too_short("26 h")));
 }

@@ -21,16 +21,16 @@ std::vector<Lost> lost(const StoryRun& run) {
   return out;
 }
 
-TEST(P1, F106_WithoutRule3APartialReachesAClosedMinute) {
+TEST_P(P1, F106_WithoutRule3APartialReachesAClosedMinute) {
   const StoryRun& run = story("P1 without rule 3");
   std::vector<std::string> parts;
   for (const Lost& partial : lost(run)) parts.push_back("(" + text(partial.at) + ", " + partial.text + ")");
   fact("F106", tuple(first_write(run, "ad_7 M10:14").number("fast_valid"), list_of(parts)));
 }
 
-TEST(P1, WithTheRulesNoPartialIsLost) { EXPECT_TRUE(lost(story("P1")).empty()); }
+TEST_P(P1, WithTheRulesNoPartialIsLost) { EXPECT_TRUE(lost(story("P1")).empty()); }
 
-TEST(R1x, F108_LateClicksInPartialsAreSumsThatNobodyCanSplit) {
+TEST_P(R1x, F108_LateClicksInPartialsAreSumsThatNobodyCanSplit) {
   std::vector<std::string> parts;
   for (const Lost& partial : lost(story("R1x"))) parts.push_back("(" + partial.text + ")");
   fact("F108", list_of(parts));

@@ -42,14 +42,14 @@ int64_t total(const StoryRun& run) {
   return sum;
 }
 
-TEST(Payments, C301_AShortBoundDropsThemAndCounts) {
+TEST_P(Payments, C301_AShortBoundDropsThemAndCounts) {
   const SqlRun run(sums("'10.001' SECOND"), payments().branch);
   EXPECT_EQ(run->topic().committed.size(), 36U) << "the topic is complete";
   EXPECT_EQ(last_value(*run, "ad", "n"), 6);
   EXPECT_EQ(total(*run), 36 - 6);
 }
 
-TEST(Payments, C302_ALongBoundDropsNothing) {
+TEST_P(Payments, C302_ALongBoundDropsNothing) {
   const SqlRun run(sums("'2:00.001' MINUTE TO SECOND"), payments().branch);
   EXPECT_EQ(last_value(*run, "ad", "n"), 0);
   EXPECT_EQ(total(*run), 36);
@@ -58,12 +58,12 @@ TEST(Payments, C302_ALongBoundDropsNothing) {
 
 /// A log, and a table with a key, of the same rows; the worker dies at 10:14:10.
 const StoryRun& log_and_table() {
-  static const SqlRun run = [] {
+  return made_once([] {
     Clicks clicks;
     for (const char* at : {"10:13:10", "10:14:02", "10:14:05", "10:15:30"}) clicks.add("P1", "ad", at, at);
     clicks.branch.crashes = {story_time("10:14:10")};
     clicks.branch.until = story_time("10:15:40");
-    return SqlRun(
+    return std::make_unique<SqlRun>(
         clicks_table() + set_table("ad_metrics", "click_id STRING, n BIGINT, PRIMARY KEY (click_id)") +
             "CREATE TABLE log (verdict STRING, click_id STRING, ad_id STRING, ts TIMESTAMP_LTZ(3), "
             "judge TIMESTAMP_LTZ(3))"
@@ -72,22 +72,21 @@ const StoryRun& log_and_table() {
             "INSERT INTO log SELECT 'inserted', click_id, ad_id, ts, CAST(ts AS TIMESTAMP_LTZ(3)) FROM "
             "clicks;",
         clicks.branch);
-  }();
-  return *run;
+  });
 }
 
-TEST(Payments, C305_RowsThatAreOnlyAddedComeTwice) {
+TEST_P(Payments, C305_RowsThatAreOnlyAddedComeTwice) {
   std::map<std::string, int> times;
   for (const auto& row : log_and_table().exceptions()) ++times[row.click_id];
   EXPECT_EQ(times, (std::map<std::string, int>{{"x0", 1}, {"x1", 2}, {"x2", 2}, {"x3", 1}}))
       << "those since the checkpoint of 10:14:00";
 }
 
-TEST(Payments, C306_RowsWithAKeyAreSetOnce) {
+TEST_P(Payments, C306_RowsWithAKeyAreSetOnce) {
   EXPECT_EQ(log_and_table().moments().back().metrics.size(), 4U);
 }
 
-TEST(Payments, C308_ADeadProducerIsTold) {
+TEST_P(Payments, C308_ADeadProducerIsTold) {
   Clicks clicks;
   clicks.add("P1", "ad", "10:12:40", "10:12:41").add("P2", "ad", "10:12:42", "10:12:43");
   for (const char* at : {"10:14:00", "10:15:30"}) clicks.add("P1", "ad", at, at);
@@ -103,7 +102,7 @@ TEST(Payments, C308_ADeadProducerIsTold) {
   EXPECT_TRUE(told);
 }
 
-TEST(Payments, C309_WithoutItsCheckpointsAJobStartsAnewAndSaysSo) {
+TEST_P(Payments, C309_WithoutItsCheckpointsAJobStartsAnewAndSaysSo) {
   const SqlRun run(sums("'5.001' SECOND"), Clicks().add("P1", "ad", "10:12:40", "10:12:41").branch);
   EXPECT_FALSE(run->first_start().snapshot);
   const auto told = engine::describe_start(run->first_start(), "/state/checkpoints");
@@ -129,7 +128,7 @@ std::string per_key(const std::string& key) {
          "INSERT INTO sums SELECT k, COUNT(*) FROM (SELECT " + key + " AS k FROM clicks) GROUP BY k;\n";
 }
 
-TEST(Payments, C310_AnotherTypeOfTheKeyIsRefusedByName) {
+TEST_P(Payments, C310_AnotherTypeOfTheKeyIsRefusedByName) {
   const std::string text_key = clicks_table() + set_table("sums", "k STRING, n BIGINT, PRIMARY KEY (k)") +
                                "INSERT INTO sums SELECT k, COUNT(*) FROM (SELECT CAST(device_ms AS STRING) "
                                "AS k FROM clicks) GROUP BY k;\n";
@@ -144,12 +143,12 @@ TEST(Payments, C310_AnotherTypeOfTheKeyIsRefusedByName) {
       << refused;
 }
 
-TEST(Payments, C311_ACheckpointOfAnotherJobIsRefused) {
+TEST_P(Payments, C311_ACheckpointOfAnotherJobIsRefused) {
   const std::string refused = refusal(sums("'5.001' SECOND"), per_key("device_ms"));
   EXPECT_NE(refused.find("STRAND-5003"), std::string::npos) << refused;
 }
 
-TEST(Payments, C313_ARowBehindTheWatermarkWhoseMinuteIsOpenIsNotLate) {
+TEST_P(Payments, C313_ARowBehindTheWatermarkWhoseMinuteIsOpenIsNotLate) {
   Clicks clicks;
   clicks.add("P1", "ad", "10:13:50", "10:13:50.3").add("P1", "ad", "10:13:20", "10:13:55");
   clicks.branch.until = story_time("10:14:00");

@@ -225,7 +225,7 @@ engine::Reconciled reconciled(const std::string& ad, const std::string& until) {
   return hours.at(0).columns.at(0);
 }
 
-TEST(Recount, F277_FinalIsFastAndLateWithoutCorrections) {
+TEST(Final, F277_FinalIsFastAndLateWithoutCorrections) {
   const engine::Reconciled r = reconciled("ad_7", "M10:15");
   EXPECT_EQ(tuple(r.fast, r.late, r.over, r.missed), "(11, 1, 0, 0)");
   fact("F277", text(r.final));

@@ -30,7 +30,7 @@ Clicks long_run(const char* until) {
   return clicks;
 }
 
-TEST(Seeds, C201_AWindowClosesWhenTheHighestEventIsTheBoundBeyondIt) {
+TEST_P(Seeds, C201_AWindowClosesWhenTheHighestEventIsTheBoundBeyondIt) {
   Clicks clicks = long_run("11:06:00");
   clicks.add("P1", "ad", "10:30:00", "10:31:00")
       .add("P1", "ad", "11:04:59.999", "11:05:10")
@@ -42,7 +42,7 @@ TEST(Seeds, C201_AWindowClosesWhenTheHighestEventIsTheBoundBeyondIt) {
   EXPECT_EQ(rows[0].number("n"), 1);
 }
 
-TEST(Seeds, C202_ArrivalDoesNotDecideTheWindow) {
+TEST_P(Seeds, C202_ArrivalDoesNotDecideTheWindow) {
   Clicks clicks = long_run("11:08:00");
   clicks.add("P1", "ad", "10:59:00", "11:02:00").add("P1", "ad", "11:05:00", "11:05:30");
   const SqlRun run(five_minutes_late(), clicks.branch);
@@ -59,13 +59,13 @@ Clicks eight_partitions() {
   return clicks;
 }
 
-TEST(Seeds, C205_EmptyPartitionsHoldEverything) {
+TEST_P(Seeds, C205_EmptyPartitionsHoldEverything) {
   const SqlRun run(minutes(clicks_table("'0.001' SECOND")), eight_partitions().branch);
   EXPECT_EQ(run->moments().back().ledgers.at("clicks/scan")[obs::Entry::kOut], 4) << "everything is read";
   EXPECT_TRUE(rows_of(*run, "ad").empty());
 }
 
-TEST(Seeds, C206_WithIdlenessTheyAreNotWaitedFor) {
+TEST_P(Seeds, C206_WithIdlenessTheyAreNotWaitedFor) {
   const SqlRun run(minutes(clicks_table("'0.001' SECOND", ", 'scan.watermark.idle-timeout' = '30 s'")),
                    eight_partitions().branch);
   // The first tick is that of the start + 200 ms.
@@ -76,7 +76,7 @@ TEST(Seeds, C206_WithIdlenessTheyAreNotWaitedFor) {
   EXPECT_EQ(text(rows[0].at), "10:13:51.000") << "P2 is silent, too, by then";
 }
 
-TEST(Seeds, C207_AnIdlePartitionThatReturnsBehindTheWatermarkIsLate) {
+TEST_P(Seeds, C207_AnIdlePartitionThatReturnsBehindTheWatermarkIsLate) {
   Clicks clicks;
   clicks.add("P1", "ad", "10:12:40", "10:12:41").add("P2", "ad", "10:12:42", "10:12:43");
   clicks.add("P1", "ad", "10:13:30", "10:13:30.3").add("P2", "ad", "10:12:50", "10:13:40");
@@ -114,12 +114,12 @@ int64_t counted_with_ttl(const std::vector<Duration>& copies) {
   return last_value(*run, "x0", "n");
 }
 
-TEST(Seeds, C208_ACopyDoesNotProlongTheTtl) {
+TEST_P(Seeds, C208_ACopyDoesNotProlongTheTtl) {
   EXPECT_EQ(counted_with_ttl({kAlmostADay}), 1) << "after 23 h";
   EXPECT_EQ(counted_with_ttl({kAlmostADay, kOverADay}), 2) << "after 24 h and a second";
 }
 
-TEST(Seeds, C211_AReplayOfMonthsForgetsNothing) {
+TEST_P(Seeds, C211_AReplayOfMonthsForgetsNothing) {
   // The copy's record is a month younger; it is read an hour later.
   Clicks clicks;
   clicks.add("P1", "ad", "10:13:00", "10:13:00").copy(kHour);
@@ -151,7 +151,7 @@ size_t rows_with_key(const std::string& key) {
   return run->moments().back().metrics.size();
 }
 
-TEST(Seeds, C214_C215_AFlagThatIsNotInTheKeyIsOverwritten) {
+TEST_P(Seeds, C214_C215_AFlagThatIsNotInTheKeyIsOverwritten) {
   EXPECT_EQ(rows_with_key("click_id"), 1U);
   EXPECT_EQ(rows_with_key("click_id, replayed"), 2U);
 }
@@ -180,7 +180,7 @@ std::set<int64_t> after_hours(const std::string& zone) {
   return out;
 }
 
-TEST(Seeds, C216_C217_HoursAreThoseOfThePersonsZone) {
+TEST_P(Seeds, C216_C217_HoursAreThoseOfThePersonsZone) {
   const std::set<int64_t> wrong = after_hours("UTC");
   for (int64_t hour = 9; hour < 16; ++hour) EXPECT_TRUE(wrong.contains(hour)) << hour;
   for (const int64_t hour : {16, 17, 18, 19, 20, 21, 22, 23, 0}) EXPECT_FALSE(wrong.contains(hour)) << hour;

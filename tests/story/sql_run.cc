@@ -39,7 +39,7 @@ plan::Plan plan_of(const std::string& sql) {
 }
 
 SqlRun::SqlRun(const std::string& sql, const sim::StoryBranch& branch) : plan_(plan_of(sql)) {
-  auto run = StoryRun::make(plan_, branch);
+  auto run = StoryRun::make(plan_, at_parallelism(branch));
   if (!run.ok()) throw std::runtime_error(run.status().to_string());
   run_ = *std::move(run);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,15 @@ class SqlRun {
   plan::Plan plan_;
   std::unique_ptr<StoryRun> run_;
 };
+
+/// What `make` makes (a pointer to a run), once for each parallelism of the tests.
+template <class Make>
+const StoryRun& made_once(const Make& make) {
+  static std::map<int32_t, decltype(make())> runs;
+  auto& run = runs[at_parallelism({}).parallelism];
+  if (!run) run = make();
+  return **run;
+}
 
 /// CREATE TABLE clicks, with event time `ts`, its bound as in the DataStream API, `read_time`, and `more`
 /// options.

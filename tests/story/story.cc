@@ -20,6 +20,15 @@ const std::map<std::string, Fact>& facts() {
   return all;
 }
 
+namespace {
+int32_t subtasks = 1;
+}
+void run_at(int32_t parallelism) { subtasks = parallelism; }
+sim::StoryBranch at_parallelism(sim::StoryBranch branch) {
+  if (branch.parallelism == 1) branch.parallelism = subtasks;
+  return branch;
+}
+
 void fact(const std::string& id, const std::string& found) {
   const auto known = facts().find(id);
   ASSERT_NE(known, facts().end()) << id;

@@ -24,7 +24,7 @@ using sim::StoryTable;
 using sim::StoryWrite;
 
 /// The run of a branch, made once. `main`, `no crash`, `NF`, ...: branches.cc. A run that fails fails the
-/// test. Parallelism 0: that of the branch.
+/// test. Parallelism 0: that of the branch, or of the test (run_at).
 const StoryRun& story(const std::string& branch, int32_t parallelism = 0);
 
 /// What differs from a recount at the end of input when the worker dies at these instants.
@@ -39,6 +39,8 @@ const std::map<std::string, Fact>& facts();
 
 /// The fact must say `found`.
 void fact(const std::string& id, const std::string& found);
+/// Facts that are not read at parallelism 1, 2 and 4 -> why.
+std::map<std::string, std::string> told_once();
 /// Facts that no test reads from a run yet -> what they wait for.
 std::map<std::string, std::string> not_built();
 
@@ -99,10 +101,52 @@ std::string idle_from(const StoryRun& run, const std::string& shard, const std::
 /// The only floor of the minutes in a checkpoint.
 std::string floor_of(const StoryRun& run, int64_t epoch);
 
-/// The main line, at parallelism 1, 2 and 4.
-class Main : public ::testing::TestWithParam<int32_t> {
+/// Runs everything that says nothing else (StoryBranch::parallelism is 1) by so many subtasks, until the next
+/// call.
+void run_at(int32_t parallelism);
+sim::StoryBranch at_parallelism(sim::StoryBranch branch);
+
+/// Tests that run by 1, 2 and 4 subtasks.
+class AtParallelism : public ::testing::TestWithParam<int32_t> {
  protected:
-  static const StoryRun& run() { return story("main", GetParam()); }
+  AtParallelism() { run_at(GetParam()); }
+  ~AtParallelism() override { run_at(1); }
 };
+
+/// The main line.
+class Main : public AtParallelism {
+ protected:
+  static const StoryRun& run() { return story("main"); }
+};
+
+// The branches, what is tried at their edges, and jobs of their own.
+using A = AtParallelism;
+using Boundary = AtParallelism;
+using CL = AtParallelism;
+using End = AtParallelism;
+using FreeChoices = AtParallelism;
+using G = AtParallelism;
+using Guard = AtParallelism;
+using K = AtParallelism;
+using Lag = AtParallelism;
+using Later = AtParallelism;
+using NF = AtParallelism;
+using NI = AtParallelism;
+using NoCrash = AtParallelism;
+using P1 = AtParallelism;
+using P2 = AtParallelism;
+using Payments = AtParallelism;
+using ProcessingTime = AtParallelism;
+using R1x = AtParallelism;
+using Recount = AtParallelism;
+using Seeds = AtParallelism;
+using Session = AtParallelism;
+using SecondWindow = AtParallelism;
+using Sliding = AtParallelism;
+using SlowWrites = AtParallelism;
+using Sql = AtParallelism;
+using U = AtParallelism;
+using W = AtParallelism;
+using X = AtParallelism;
 
 }  // namespace strand::story

@@ -38,7 +38,7 @@ TEST_P(Main, F035_MinuteClosesWhenTheWatermarkReachesItsLastMillisecond) {
   fact("F035", text(text(run().at(text(closed)).watermark) == "10:13:59.999"));
 }
 
-TEST(Boundary, F028_F029_F030_MinuteIsOpenOneMillisecondBeforeItsEnd) {
+TEST_P(Boundary, F028_F029_F030_MinuteIsOpenOneMillisecondBeforeItsEnd) {
   const StoryRun& open = story("up to 4.999");
   const StoryRun& closed = story("up to 5.000");
   fact("F028", text(closed.at("10:15:05.2").watermark));
@@ -61,7 +61,7 @@ TEST_P(Main, F032_F033_F034_EventTwoClosesMinute1013InThatTick) {
   fact("F034", shard(tick, "S3"));
 }
 
-TEST(Boundary, F036_ClickIsLateWhenItsMinuteHasJustFired) {
+TEST_P(Boundary, F036_ClickIsLateWhenItsMinuteHasJustFired) {
   const StoryRun& run = story("x1");
   const auto judged = verdicts(run, "x1");
   ASSERT_FALSE(judged.empty());
@@ -120,7 +120,7 @@ TEST_P(Main, F051_F053_F054_ThirdShardIsIdleMoreThan30SecondsAfterTheFirstTickWi
   fact("F054", text(run().at("10:14:50.8").watermark));
 }
 
-TEST(Boundary, F052_ReadTimesOfC3ThatGiveThisIdleMark) {
+TEST_P(Boundary, F052_ReadTimesOfC3ThatGiveThisIdleMark) {
   const std::pair<const char*, const char*> tried[] = {{"c3 at 20.1", "10:14:20.100"},
                                                        {"c3 at 20.2", "10:14:20.200"},
                                                        {"main", "10:14:20.300"},
@@ -181,7 +181,7 @@ std::vector<obs::Event> lag_alarms(const StoryRun& run) {
   return out;
 }
 
-TEST(Lag, F070_F073_AlarmAfterFiveMinutesAboveOneMinute) {
+TEST_P(Lag, F070_F073_AlarmAfterFiveMinutesAboveOneMinute) {
   const StoryRun& run = story("stands still");
   const auto alarms = lag_alarms(run);
   ASSERT_EQ(alarms.size(), 1U);
@@ -196,12 +196,12 @@ TEST(Lag, F070_F073_AlarmAfterFiveMinutesAboveOneMinute) {
   fact("F073", text(!lag_alarms(story("lag alarm")).empty()));
 }
 
-TEST(NoCrash, F074_WhenAllAreIdleTheHighestCounts) {
+TEST_P(NoCrash, F074_WhenAllAreIdleTheHighestCounts) {
   const StoryRun& run = story("no crash");
   fact("F074", tuple(idle_from(run, "S1", "10:15:00"), run.at("10:16:44.9").watermark));
 }
 
-TEST(NI, F055_F056_WithoutIdlenessTheThirdShardHoldsTheJob) {
+TEST_P(NI, F055_F056_WithoutIdlenessTheThirdShardHoldsTheJob) {
   const StoryRun& run = story("NI");
   const auto closed = writes(run, "ad_metrics", "ad_7 M10:14", "10:12:30", "10:15:40");
   fact("F055", closed.empty() ? "None" : text(closed[0].at));
@@ -213,12 +213,12 @@ std::string in_2031(EventTime time) {
   return format_utc(time.millis + 5'001) == "2031-01-01T00:00:00.000Z" ? k2031 : format_utc(time.millis);
 }
 
-TEST(CL, F059_F060_ClampKeepsTheEventBetweenImpressionAndArrival) {
+TEST_P(CL, F059_F060_ClampKeepsTheEventBetweenImpressionAndArrival) {
   fact("F059", text(story("CL clamped").at("10:14:58").shards.at("S1").newest));
   fact("F060", text(story("device clock early").at("10:15:00").shards.at("S1").newest));
 }
 
-TEST(CL, F062_F063_F064_WithoutClampOneClockTakesItsShardAway) {
+TEST_P(CL, F062_F063_F064_WithoutClampOneClockTakesItsShardAway) {
   const StoryRun& run = story("CL");
   fact("F062", in_2031(run.at("10:14:58").shards.at("S1").watermark));
   const StoryTable& table = run.at("10:15:07.2").metrics;
@@ -226,7 +226,7 @@ TEST(CL, F062_F063_F064_WithoutClampOneClockTakesItsShardAway) {
   fact("F064", text(run.at("10:15:07.2").watermark));
 }
 
-TEST(CL, F065_F066_F067_WithoutClampEverythingIsLateInTheEnd) {
+TEST_P(CL, F065_F066_F067_WithoutClampEverythingIsLateInTheEnd) {
   const StoryRun& run = story("CL");
   for (const StoryMoment& moment : run.moments()) {
     if (moment.watermark < story_event("23:00:00")) continue;
@@ -245,7 +245,7 @@ TEST(CL, F065_F066_F067_WithoutClampEverythingIsLateInTheEnd) {
   fact("F067", in_2031(*floors.begin()));
 }
 
-TEST(CL, F068_WithClampTheRunEqualsTheMainLineWriteForWrite) {
+TEST_P(CL, F068_WithClampTheRunEqualsTheMainLineWriteForWrite) {
   const auto lines = [](const StoryRun& run) {
     std::vector<std::string> out;
     for (const StoryWrite& write : run.writes()) {
@@ -270,8 +270,5 @@ TEST(CL, F068_WithClampTheRunEqualsTheMainLineWriteForWrite) {
 }
 
 }  // namespace
-
-INSTANTIATE_TEST_SUITE_P(Parallelism, Main, ::testing::Values(1, 2, 4),
-                         [](const auto& at) { return "p" + std::to_string(at.param); });
 
 }  // namespace strand::story

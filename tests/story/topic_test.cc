@@ -18,7 +18,7 @@ std::vector<sim::StoryTopicRow> shown(const StoryRun& run, const std::string& mi
   return out;
 }
 
-TEST(K, F222_RowsOfAnEpochThatNeverCompletesAreNotShown) {
+TEST_P(K, F222_RowsOfAnEpochThatNeverCompletesAreNotShown) {
   const StoryRun& run = story("K");
   std::vector<std::string> rows;
   for (const auto& row : run.topic().written) {
@@ -31,7 +31,7 @@ TEST(K, F222_RowsOfAnEpochThatNeverCompletesAreNotShown) {
   fact("F222", tuple(aborted ? "aborted" : "committed", list_of(rows)));
 }
 
-TEST(K, F223_F224_RowsShowWhenTheirCheckpointIsComplete) {
+TEST_P(K, F223_F224_RowsShowWhenTheirCheckpointIsComplete) {
   const StoryRun& run = story("K");
   std::vector<std::string> m13;
   for (const auto& row : shown(run, "M10:13")) {
@@ -44,14 +44,14 @@ TEST(K, F223_F224_RowsShowWhenTheirCheckpointIsComplete) {
   fact("F224", list_of(m14));
 }
 
-TEST(K, F225_EachRowIsShownOnce) {
+TEST_P(K, F225_EachRowIsShownOnce) {
   const auto rows = shown(story("K"), "M10:14");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_NE(rows[0].key, rows[1].key);
   fact("F225", text(rows.size()));
 }
 
-TEST(K, F228_WithoutTheCrashTheNextCheckpointShowsThem) {
+TEST_P(K, F228_WithoutTheCrashTheNextCheckpointShowsThem) {
   std::vector<std::string> at;
   for (const auto& row : shown(story("K no crash"), "M10:14")) at.push_back(text(row.at));
   fact("F228", list_of(at));

@@ -49,7 +49,7 @@ TypedRun::TypedRun(const Build& build, const sim::StoryBranch& branch, bool clos
     std::get<plan::SinkWrite>(changed->detail).closed_rows = true;
     sink = changed;
   }
-  auto run = StoryRun::make(plan_, branch);
+  auto run = StoryRun::make(plan_, at_parallelism(branch));
   if (!run.ok()) throw std::runtime_error(run.status().to_string());
   run_ = *std::move(run);
 }

@@ -31,15 +31,14 @@ TypedRun::Build late_minutes(Millis lateness, bool idle = true) {
   };
 }
 const StoryRun& branch_a() {
-  static const TypedRun run(late_minutes(kMinute), without_crash());
-  return *run;
+  return made_once([] { return std::make_unique<TypedRun>(late_minutes(kMinute), without_crash()); });
 }
 
 std::vector<StoryWrite> minute_writes(const StoryRun& run, const std::string& key) {
   return writes(run, "ad_metrics", key, "10:12:30", "10:15:40");
 }
 
-TEST(A, F113_F115_ALateClickFiresItsMinuteAgain) {
+TEST_P(A, F113_F115_ALateClickFiresItsMinuteAgain) {
   const StoryRun& run = branch_a();
   const auto m13 = minute_writes(run, "ad_7 M10:13");
   ASSERT_EQ(m13.size(), 2U);
@@ -50,7 +49,7 @@ TEST(A, F113_F115_ALateClickFiresItsMinuteAgain) {
   fact("F115", text(m14[1].at));
 }
 
-TEST(A, F114_F119_EachRowIsWrittenAsOftenAsItChanges) {
+TEST_P(A, F114_F119_EachRowIsWrittenAsOftenAsItChanges) {
   const StoryRun& run = branch_a();
   std::vector<std::string> first;
   for (const char* ad : {"ad_7", "ad_9"}) {
@@ -62,7 +61,7 @@ TEST(A, F114_F119_EachRowIsWrittenAsOftenAsItChanges) {
                      minute_writes(run, "ad_9 M10:14").size()));
 }
 
-TEST(A, F116_NothingIsLateAndTheSumsAreThoseOfTheRecount) {
+TEST_P(A, F116_NothingIsLateAndTheSumsAreThoseOfTheRecount) {
   const StoryRun& run = branch_a();
   const StoryTable& table = run.at("10:15:40").metrics;
   const auto up_to_15 = [&](const std::string& ad) {
@@ -73,7 +72,7 @@ TEST(A, F116_NothingIsLateAndTheSumsAreThoseOfTheRecount) {
   fact("F116", tuple(late, up_to_15("ad_7"), up_to_15("ad_9")));
 }
 
-TEST(A, F117_StateGoesWhenEventTimeIsTheLatenessBeyondTheMinute) {
+TEST_P(A, F117_StateGoesWhenEventTimeIsTheLatenessBeyondTheMinute) {
   Clicks clicks;
   clicks.add("S1", "ad_7", "10:14:30", "10:14:30.3").add("S1", "ad_7", "10:16:04.999", "10:16:05.3");
   clicks.add("S1", "ad_7", "10:16:05", "10:16:06.3");
@@ -88,14 +87,14 @@ TEST(A, F117_StateGoesWhenEventTimeIsTheLatenessBeyondTheMinute) {
   fact("F117", text(freed->watermark));
 }
 
-TEST(A, F118_Minute1013IsFreedAtEventEleven) {
+TEST_P(A, F118_Minute1013IsFreedAtEventEleven) {
   const StoryRun& run = branch_a();
   // c11 comes in the instant before: its minute is new.
   fact("F118", text(run.at("10:15:07.2").state_rows.at("per_minute") ==
                     run.at("10:15:07.1").state_rows.at("per_minute") - 1));
 }
 
-TEST(A, F120_45MinutesOfLatenessKeep45MoreMinutes) {
+TEST_P(A, F120_45MinutesOfLatenessKeep45MoreMinutes) {
   const auto windows = [](Millis lateness) {
     Clicks clicks;
     for (int64_t minute = 0; minute < 50; ++minute) {
@@ -118,7 +117,7 @@ sim::StoryBranch dies_at(WallTime at) {
   return branch;
 }
 
-TEST(A, F123_ClosedRowsRefuseALegitimateCorrection) {
+TEST_P(A, F123_ClosedRowsRefuseALegitimateCorrection) {
   const TypedRun run(late_minutes(kMinute), dies_at(story_time("10:14:50")), /*closed_rows=*/true);
   std::vector<std::string> refused;
   for (const StoryWrite& write : run->writes()) {
@@ -143,12 +142,12 @@ int64_t wrong_ends(const TypedRun::Build& build, bool closed_rows) {
 }
 
 // With a bound of 5 s and a minute of lateness nothing of the story is too late.
-TEST(A, F295_F296_LatenessAndClosedRowsDoNotGoTogether) {
+TEST_P(A, F295_F296_LatenessAndClosedRowsDoNotGoTogether) {
   fact("F295", text(wrong_ends(late_minutes(kMinute), true) > 0));
   fact("F296", text(wrong_ends(late_minutes(kMinute), false)));
 }
 
-TEST(Seeds, C203_C204_ARowIsTakenUntilTheLatenessIsOver) {
+TEST_P(Seeds, C203_C204_ARowIsTakenUntilTheLatenessIsOver) {
   Clicks clicks;
   clicks.add("P1", "ad", "10:30:00", "10:31:00")
       .add("P1", "ad", "11:05:04.999", "11:05:30")
@@ -184,7 +183,7 @@ std::set<std::string> minutes_of(const StoryRun& run) {
   return out;
 }
 
-TEST(ProcessingTime, F024_AJobThatIsBehindCountsElsewhere) {
+TEST_P(ProcessingTime, F024_AJobThatIsBehindCountsElsewhere) {
   sim::StoryBranch branch = without_crash();
   std::erase_if(branch.clicks, [](const auto& click) {
     return click.read < story_time("10:14:00") || click.read >= story_time("10:15:00") ||
@@ -199,7 +198,7 @@ TEST(ProcessingTime, F024_AJobThatIsBehindCountsElsewhere) {
   fact("F024", tuple(set_of(minutes_of(*clock)), set_of(minutes_of(*events))));
 }
 
-TEST(ProcessingTime, F095_F096_F099_MinutesByTheClock) {
+TEST_P(ProcessingTime, F095_F096_F099_MinutesByTheClock) {
   const TypedRun run(kByTheClock, without_crash());
   const StoryTable& table = run->moments().back().metrics;
   fact("F095", of_both(table, "M10:14"));
@@ -207,7 +206,7 @@ TEST(ProcessingTime, F095_F096_F099_MinutesByTheClock) {
   fact("F099", text(of_both(table, "M10:14") != of_both(story("main").moments().back().metrics, "M10:14")));
 }
 
-TEST(ProcessingTime, F097_C307_AfterTheCrashOldClicksCountInANewMinute) {
+TEST_P(ProcessingTime, F097_C307_AfterTheCrashOldClicksCountInANewMinute) {
   const TypedRun run(kByTheClock, sim::StoryBranch{});
   const StoryTable& table = run->moments().back().metrics;
   fact("F097", tuple(cell(table, "ad_7 M10:15", "fast_valid"), cell(table, "ad_9 M10:15", "fast_valid"),
@@ -241,7 +240,7 @@ TypedRun::Build with_outside_ids(std::set<std::string>* store) {
   };
 }
 
-TEST(X, F192_F193_AStoreThatIsNotRewoundDropsTheReplay) {
+TEST_P(X, F192_F193_AStoreThatIsNotRewoundDropsTheReplay) {
   std::set<std::string> store;
   const TypedRun run(with_outside_ids(&store), sim::StoryBranch{});
   std::set<std::string> dropped;
@@ -252,7 +251,7 @@ TEST(X, F192_F193_AStoreThatIsNotRewoundDropsTheReplay) {
   fact("F193", of_both(run->moments().back().metrics, "M10:14"));
 }
 
-TEST(X, F293_TheSweepFindsIt) {
+TEST_P(X, F293_TheSweepFindsIt) {
   std::set<std::string> store;
   fact("F293", text(wrong_ends(with_outside_ids(&store), false) > 0));
 }
@@ -312,13 +311,13 @@ std::vector<std::string> days_told(bool event_time, int64_t apart) {
   return out;
 }
 
-TEST(Seeds, C212_InAReplayATimerOfTheClockFiresAtOnce) {
+TEST_P(Seeds, C212_InAReplayATimerOfTheClockFiresAtOnce) {
   const auto told = days_told(/*event_time=*/false, 1'000);
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told[0], "ad_7 day 1: 1") << "the day's first click alone";
 }
 
-TEST(Seeds, C213_AnEventTimerTellsTheSameAtAnySpeed) {
+TEST_P(Seeds, C213_AnEventTimerTellsTheSameAtAnySpeed) {
   EXPECT_EQ(days_told(/*event_time=*/true, 10'000), std::vector<std::string>{"ad_7 day 1: 6"});
   EXPECT_EQ(days_told(/*event_time=*/true, 50), days_told(/*event_time=*/true, 10'000));
 }

@@ -11,8 +11,8 @@ std::string start_of(const StoryWrite& write) { return write.key.substr(write.ke
 
 /// Six clicks of d_5; then others move event time to 10:15:19.999, and to the end.
 const StoryRun& d_5(const std::string& windows) {
-  static std::map<std::string, std::unique_ptr<SqlRun>> runs;
-  auto& run = runs[windows];
+  static std::map<std::pair<std::string, int32_t>, std::unique_ptr<SqlRun>> runs;
+  auto& run = runs[{windows, at_parallelism({}).parallelism}];
   if (run) return **run;
   Clicks clicks;
   const std::pair<const char*, const char*> times[] = {
@@ -35,13 +35,13 @@ const StoryRun& sliding() {
   return d_5("HOP(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '60' SECOND)");
 }
 
-TEST(Sliding, F082_SixClicksIn35Seconds) {
+TEST_P(Sliding, F082_SixClicksIn35Seconds) {
   const auto rows = rows_of(d_5("TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '2' MINUTE)"), "d_5");
   ASSERT_EQ(rows.size(), 1U);
   fact("F082", tuple(rows[0].number("n"), rows[0].number("seconds")));
 }
 
-TEST(Sliding, F083_TumblingMinutesSeeThreeAndThree) {
+TEST_P(Sliding, F083_TumblingMinutesSeeThreeAndThree) {
   std::map<std::string, int64_t> minutes;
   for (const StoryWrite& row :
        rows_of(d_5("TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' MINUTE)"), "d_5"))
@@ -49,7 +49,7 @@ TEST(Sliding, F083_TumblingMinutesSeeThreeAndThree) {
   fact("F083", dict(minutes));
 }
 
-TEST(Sliding, F084_F085_F087_F088_TheAlarmIsInThreeWindows) {
+TEST_P(Sliding, F084_F085_F087_F088_TheAlarmIsInThreeWindows) {
   const StoryRun& run = sliding();
   std::map<std::string, int64_t> counts;
   std::vector<std::string> alarms;
@@ -69,7 +69,7 @@ TEST(Sliding, F084_F085_F087_F088_TheAlarmIsInThreeWindows) {
   fact("F088", tuple(sum / static_cast<int64_t>(run.checkpoints().at(42).read.at("S1")), sum));
 }
 
-TEST(Sliding, F086_StateHoldsSlicesNotWindows) {
+TEST_P(Sliding, F086_StateHoldsSlicesNotWindows) {
   const StoryRun& run = sliding();
   std::map<std::string, int64_t> slices;
   for (const auto& [key, n] : run.checkpoints().at(42).slices) slices[key.substr(4)] = n;
@@ -78,21 +78,21 @@ TEST(Sliding, F086_StateHoldsSlicesNotWindows) {
 
 /// Sessions of d_8 with a gap of 30 s: three clicks of one shard, while another lags behind.
 const StoryRun& d_8() {
-  static const SqlRun run = [] {
+  return made_once([] {
     Clicks clicks;
     clicks.add("S1", "d_8", "10:14:02", "10:14:02.3").add("S2", "d_8", "10:14:20", "10:14:20.3");
     clicks.add("S1", "d_8", "10:15:00", "10:15:00.3").add("S2", "d_8", "10:14:40", "10:15:40.3");
     for (const char* shard : {"S1", "S2"}) clicks.add(shard, "d_9", "10:15:35", "10:16:10.3");
     clicks.branch.until = story_time("10:16:20");
-    return SqlRun(clicks_table() + kSink +
-                      "CREATE VIEW per_minute AS SELECT ad_id, window_start, COUNT(*) AS n FROM"
-                      " TABLE(SESSION(TABLE clicks PARTITION BY ad_id, DESCRIPTOR(ts), INTERVAL '30' SECOND))"
-                      " GROUP BY ad_id, window_start, window_end;\n"
-                      "INSERT INTO counts (device, w, n) SELECT ad_id, DATE_FORMAT(window_start, "
-                      "'HH:mm:ss'), n FROM per_minute;",
-                  clicks.branch);
-  }();
-  return *run;
+    return std::make_unique<SqlRun>(
+        clicks_table() + kSink +
+            "CREATE VIEW per_minute AS SELECT ad_id, window_start, COUNT(*) AS n FROM"
+            " TABLE(SESSION(TABLE clicks PARTITION BY ad_id, DESCRIPTOR(ts), INTERVAL '30' SECOND))"
+            " GROUP BY ad_id, window_start, window_end;\n"
+            "INSERT INTO counts (device, w, n) SELECT ad_id, DATE_FORMAT(window_start, "
+            "'HH:mm:ss'), n FROM per_minute;",
+        clicks.branch);
+  });
 }
 
 /// In milliseconds of the day, as the facts have them.
@@ -104,7 +104,7 @@ std::string sessions(const StoryRun& run, int64_t epoch) {
   return list_of(out);
 }
 
-TEST(Session, F089_F090_F091_F092_AnOutOfOrderClickJoinsTwo) {
+TEST_P(Session, F089_F090_F091_F092_AnOutOfOrderClickJoinsTwo) {
   const StoryRun& run = d_8();
   fact("F089", sessions(run, 40));
   fact("F090", sessions(run, 42));
@@ -131,13 +131,13 @@ std::string sessions_of_two(const char* second) {
   return text(rows_of(*run, "d_8").size());
 }
 
-TEST(Session, F093_F094_SessionsThatTouchAreOne) {
+TEST_P(Session, F093_F094_SessionsThatTouchAreOne) {
   fact("F093", sessions_of_two("10:14:30"));
   fact("F094", sessions_of_two("10:14:30.001"));
 }
 
 // A second window over the same clicks, of an hour: c15 is on time there, and the late total has it too.
-TEST(SecondWindow, F081_CountsALateClickTwice) {
+TEST_P(SecondWindow, F081_CountsALateClickTwice) {
   sim::StoryBranch branch;
   branch.crashes.clear();
   branch.slow_sink = false;
