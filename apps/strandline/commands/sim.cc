@@ -14,6 +14,7 @@
 #include "../command.h"
 #include "sim/world/any_job.h"
 #include "sim/world/judge_ad_clicks.h"
+#include "sim/world/process_jobs.h"
 #include "sim/world/simulation.h"
 #include "sim/world/table_jobs.h"
 #include "sim/world/window_jobs.h"
@@ -59,14 +60,15 @@ SimulationOptions options_of(uint64_t seed) {
 
 /// The job as it is, the job with partial sums that wait half a second, and random jobs of every kind.
 struct Jobs {
-  static constexpr uint64_t kKinds = 4 + sim::kTableJobKinds;  // of random jobs
+  static constexpr double kRandomShare = 0.6;  // of the runs, where random jobs are wanted
   static constexpr uint64_t kOfAKind = 12;
   std::vector<SimulatedJob> given;   // 2
-  std::vector<SimulatedJob> random;  // in turn of every kind; none: only the given job is run
+  std::vector<SimulatedJob> random;  // as many of every kind; none: only the given job is run
 
   const SimulatedJob& of(uint64_t seed, const std::string& only = {}) const {
     if (!only.empty()) return one_of(only, seed);
-    if (!random.empty() && seed % 3 == 2) return random[(seed / 3) % random.size()];
+    Random draw(seed ^ 0x10B5);
+    if (!random.empty() && draw.chance(kRandomShare)) return random[draw.below(random.size())];
     return given[seed % 2];
   }
 
@@ -244,10 +246,16 @@ Result<Jobs> make_jobs(Context& context, const Arguments& arguments) {
     STRAND_TRY(auto job, simulated(context, arguments, settings));
     jobs.given.push_back(std::move(job));
   }
-  for (uint64_t seed = 0; arguments.random_jobs && seed < Jobs::kOfAKind; ++seed) {
-    for (uint64_t kind = 0; kind < Jobs::kKinds; ++kind) {
-      STRAND_TRY(auto job, kind < 4 ? sim::window_job(4 * seed + kind)
-                                    : sim::table_job(sim::kTableJobKinds * seed + kind - 4));
+  struct Kinds {
+    uint64_t many;
+    Result<SimulatedJob> (*make)(uint64_t seed);
+  };
+  static constexpr Kinds kKinds[] = {{sim::kWindowJobKinds, sim::window_job},
+                                     {sim::kTableJobKinds, sim::table_job},
+                                     {sim::kProcessJobKinds, sim::process_job}};
+  for (const Kinds& kinds : kKinds) {
+    for (uint64_t seed = 0; arguments.random_jobs && seed < Jobs::kOfAKind * kinds.many; ++seed) {
+      STRAND_TRY(auto job, kinds.make(seed));
       jobs.random.push_back(std::move(job));
     }
   }
@@ -286,9 +294,9 @@ void add_sim(CLI::App& app, Context& context, int& exit_code) {
   command->add_option("--threads", arguments->threads, "Runs at the same time")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  command->add_flag(
-      "--random-jobs", arguments->random_jobs,
-      "Every third run takes a random job: windows of each kind, OVER, joins, Top-N, GROUP BY over changes");
+  command->add_flag("--random-jobs", arguments->random_jobs,
+                    "More than half of the runs take a random job: windows, joins and functions of each "
+                    "kind, OVER, Top-N, patterns");
   CLI::Option* only =
       command->add_option("--only", arguments->only, "Run this seed alone, twice, and compare the traces")
           ->check(at_least(1));

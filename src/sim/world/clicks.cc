@@ -37,6 +37,7 @@ ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape) {
   const bool silent = random.chance(shape.silent_shard);
   const size_t silent_shard = random.below(shape.shards);
   std::vector<ClickLine> originals;
+  std::set<std::pair<std::string, int64_t>> taken;
   for (size_t i = 0; i < shape.rows; ++i) {
     ClickLine click;
     click.at =
@@ -66,6 +67,7 @@ ClickInput make_clicks(uint64_t seed, WallTime start, const ClickShape& shape) {
     const int64_t arrival = click.at.millis;
     click.event_millis = (arrival - delay) / shape.grain.millis * shape.grain.millis;
     if (random.chance(shape.edges)) click.event_millis = (arrival - delay) / 1'000 * 1'000 - 1;
+    while (shape.one_at_a_time && !taken.insert({click.ad, click.event_millis}).second) --click.event_millis;
     const int64_t impression = click.event_millis - random.between(0, 20'000);
     // Event time is the arrival where the phone is years ahead.
     const bool year_2031 = random.chance(shape.future);

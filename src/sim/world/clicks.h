@@ -41,10 +41,11 @@ struct ClickShape {
   double duplicates = 0.05;
   double late = 0.04;  // by 1 to 3 minutes
   double bad = 0.01;
-  double silent_shard = 0.3;  // chance that one shard stops half way
-  Duration grain{1};          // event times are multiples of it
-  double edges = 0.1;         // event times in the last millisecond of a second, where windows end
-  double future = 0.01;       // phones whose clock is years ahead
+  double silent_shard = 0.3;   // chance that one shard stops half way
+  Duration grain{1};           // event times are multiples of it
+  bool one_at_a_time = false;  // no two clicks of an ad have one event time
+  double edges = 0.1;          // event times in the last millisecond of a second, where windows end
+  double future = 0.01;        // phones whose clock is years ahead
 };
 /// No row that any order of reading makes late: nothing is old, copied, bad or ahead of its time.
 ClickShape punctual(ClickShape shape);

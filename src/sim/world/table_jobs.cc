@@ -4,27 +4,16 @@
 #include <functional>
 
 #include "sim/world/click_log.h"
+#include "sim/world/table_kinds.h"
 #include "sql/compile.h"
 
 namespace strand::sim {
 
 namespace {
 
-/// The rows of a table: the key's columns, and the others, each joined by a space.
-using Rows = std::map<std::string, std::string>;
-using Clicks = std::vector<const ClickLine*>;
+using Rows = TableRows;
 
 std::string text(int64_t number) { return std::to_string(number); }
-
-/// What a seed draws.
-struct TableShape {
-  int64_t back;   // ms
-  int64_t ahead;  // ms
-  bool log;
-  bool parallel;
-  bool outer;
-  bool last;
-};
 
 TableShape table_shape_of(uint64_t seed) {
   Random random(seed ^ 0x7AB1E);
@@ -35,27 +24,12 @@ TableShape table_shape_of(uint64_t seed) {
   shape.parallel = random.chance(0.5);
   shape.outer = random.chance(0.5);
   shape.last = random.chance(0.5);
+  shape.dear = random.between(930, 980);
   return shape;
 }
 
-/// A kind of job: the table it writes, what it selects, and what must come out.
-struct TableKind {
-  const char* name;
-  const char* columns;
-  bool timed;  // the result depends on what is late
-  std::string (*select)(const TableShape&);
-  Rows (*recount)(const Clicks&, const TableShape&);
-};
-
 constexpr const char* kEven = "(SELECT * FROM clicks WHERE MOD(spend_micros, 2) = 0)";
 constexpr const char* kOdd = "(SELECT * FROM clicks WHERE MOD(spend_micros, 2) = 1)";
-bool even(const ClickLine& click) { return click.spend % 2 == 0; }
-
-std::map<std::string, Clicks> by_ad(const Clicks& clicks) {
-  std::map<std::string, Clicks> out;
-  for (const ClickLine* click : clicks) out[click->ad].push_back(click);
-  return out;
-}
 
 // ---- OVER: what was spent for the ad in the seconds up to each click
 
@@ -201,7 +175,7 @@ Rows regroup_recount(const Clicks& clicks, const TableShape&) {
   return rows;
 }
 
-constexpr TableKind kKinds[kTableJobKinds] = {
+const TableKind kKinds[kTableJobKinds] = {
     {"over", "id STRING, n BIGINT, spend BIGINT, PRIMARY KEY (id)", true, over_sql, over_recount},
     {"first and last rows", "ad STRING, t STRING, PRIMARY KEY (ad)", true, edge_sql, edge_recount},
     {"top-n", "ad STRING, place BIGINT, id STRING, spend BIGINT, PRIMARY KEY (ad, place)", false, top_sql,
@@ -213,42 +187,19 @@ constexpr TableKind kKinds[kTableJobKinds] = {
      window_join_recount},
     {"group by over changes", "n BIGINT, ads BIGINT, ad STRING, PRIMARY KEY (n)", false, regroup_sql,
      regroup_recount},
+    kSemiJoin,
+    kAntiJoin,
+    kPattern,
 };
 
 const TableKind& kind_of(uint64_t seed) { return kKinds[seed % kTableJobKinds]; }
-
-Rows rows_of(const SimTables& store) {
-  Rows rows;
-  for (const auto& [key, row] : store.rows("result")) {
-    for (const auto& [writer, cell] : row.writers) {
-      std::string& line = rows[row.name];
-      for (const auto& value : cell.values) line += (line.empty() ? "" : " ") + value.value_or("null");
-    }
-  }
-  return rows;
-}
 
 class TableJudge final : public Judge {
  public:
   explicit TableJudge(uint64_t seed) : kind_(kind_of(seed)), shape_(table_shape_of(seed)) {}
 
   std::vector<std::string> differences(const ClickInput& input, const Tables& tables) const override {
-    Clicks clicks;
-    for (const ClickLine& line : input.lines) {
-      if (!line.bad) clicks.push_back(&line);
-    }
-    Rows found = rows_of(tables.store);
-    std::vector<std::string> out;
-    for (const auto& [key, values] : kind_.recount(clicks, shape_)) {
-      const auto at = found.find(key);
-      if (at == found.end()) {
-        out.push_back(key + ": no row, recount " + values);
-      } else if (at->second != values) {
-        out.push_back(key + ": " + at->second + ", recount " + values);
-      }
-      found.erase(key);
-    }
-    for (const auto& [key, values] : found) out.push_back(key + ": " + values + ", which the recount lacks");
+    std::vector<std::string> out = differing_rows(kind_.recount(good_clicks(input), shape_), tables.store);
     if (shape_.log) compare_log(input, tables.store, out);
     return out;
   }
@@ -286,6 +237,12 @@ Result<SimulatedJob> table_job(uint64_t seed) {
   job.plan.job = "table-job";
   job.judge = std::make_shared<TableJudge>(seed);
   job.punctual = kind_of(seed).timed;
+  if (kind_of(seed).ordered) {
+    job.make_input = [](uint64_t input_seed, WallTime start, ClickShape shape) {
+      shape.one_at_a_time = true;
+      return make_clicks(input_seed, start, shape);
+    };
+  }
   job.drains = false;
   job.goes_back = !table_shape_of(seed).log;
   return job;

@@ -1,5 +1,5 @@
-// Random jobs beside windows: OVER, first and last rows, Top-N, joins, GROUP BY over rows that change; and
-// their recount.
+// Random jobs beside windows: OVER, first and last rows, Top-N, joins of every kind, patterns, GROUP BY
+// over rows that change; and their recount.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,7 @@
 
 namespace strand::sim {
 
-inline constexpr uint64_t kTableJobKinds = 7;
+inline constexpr uint64_t kTableJobKinds = 10;
 
 /// A job over the simulator's clicks, of kind `seed` mod kTableJobKinds; the rest follows from the seed. Some
 /// have a second table beside it, a log of all clicks in a store with transactions.
