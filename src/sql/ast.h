@@ -233,6 +233,17 @@ struct SetStatement {
 struct ResetStatement {
   std::optional<std::string> key;  // nothing: all
 };
+/// LIKE table (INCLUDING ALL EXCLUDING WATERMARKS ...): what is taken of another table.
+struct TableLike {
+  enum class Take : uint8_t { kIncluding, kExcluding, kOverwriting };
+  std::string table;
+  Place place;
+  Take constraints = Take::kIncluding;
+  Take generated = Take::kIncluding;
+  Take metadata = Take::kIncluding;
+  Take watermarks = Take::kIncluding;
+  Take options = Take::kOverwriting;
+};
 struct CreateTable {
   std::string name;
   Place name_place;
@@ -244,6 +255,7 @@ struct CreateTable {
   std::vector<std::string> primary_key;
   Place primary_key_place;
   std::vector<Option> options;
+  std::optional<TableLike> like = {};
   QueryPtr query = nullptr;  // AS query: its columns are the table's, its rows go into it
 };
 /// CREATE DATABASE and USE, which only the parser acts on: it gives tables their full names.

@@ -154,6 +154,10 @@ Status Catalog::check_free(const std::string& name, const Place& place) const {
 Status Catalog::add_table(const ast::CreateTable& statement, const std::vector<TableOverride>& overrides) {
   if (statement.if_not_exists && has(statement.name)) return Status();
   STRAND_OK(check_free(statement.name, statement.name_place));
+  if (statement.like) {
+    STRAND_TRY(const ast::CreateTable whole, like_another(statement));
+    return add_table(whole, overrides);
+  }
   auto table = std::make_shared<Table>();
   table->place = statement.name_place;
   table->spec.name = statement.name;

@@ -63,6 +63,8 @@ class Catalog {
   bool ever_declared(const std::string& name) const { return declared_.contains(name); }
 
  private:
+  /// The table that CREATE TABLE ... LIKE declares, written out.
+  Result<ast::CreateTable> like_another(const ast::CreateTable& own) const;
   Status check_free(const std::string& name, const Place& place) const;
 
   std::map<std::string, std::shared_ptr<Table>> tables_;

@@ -7,8 +7,12 @@ Result<ast::CreateTable> Parser::create_table() {
   STRAND_TRY(table.if_not_exists, if_not_exists());
   table.name_place = here();
   STRAND_TRY(table.name, table_name("the table's name"));
-  if (is_word("WITH") || is_word("AS")) {
+  if (is_word("WITH") || is_word("AS") || is_word("LIKE")) {
     if (is_word("WITH")) STRAND_OK(with_options(table));
+    if (is_word("LIKE")) {
+      STRAND_TRY(table.like, table_like());
+      return table;
+    }
     STRAND_OK(expect_word("AS"));
     STRAND_TRY(table.query, query());
     return table;
@@ -19,7 +23,7 @@ Result<ast::CreateTable> Parser::create_table() {
   } while (take_symbol(","));
   STRAND_OK(expect_symbol(")", "or ',' behind a column"));
   STRAND_OK(skip_comment());
-  for (const char* clause : {"PARTITIONED", "DISTRIBUTED", "LIKE"}) {
+  for (const char* clause : {"PARTITIONED", "DISTRIBUTED"}) {
     if (is_word(clause)) {
       return unsupported(here(), std::string(clause) + " is not supported in CREATE TABLE",
                          "leave the clause out");
@@ -28,7 +32,10 @@ Result<ast::CreateTable> Parser::create_table() {
   if (is_word("AS"))
     return unsupported(here(), "columns beside AS are not supported",
                        "leave them out: they come from the query");
-  STRAND_OK(with_options(table));
+  if (!is_word("LIKE")) STRAND_OK(with_options(table));
+  if (is_word("LIKE")) {
+    STRAND_TRY(table.like, table_like());
+  }
   return table;
 }
 

@@ -75,6 +75,7 @@ class Parser {
   Result<ast::Statement> statement_set();
   Result<ast::CreateView> create_view();
   Result<ast::CreateTable> create_table();
+  Result<ast::TableLike> table_like();
   Status table_element(ast::CreateTable& table);
   Status column_definition(ast::CreateTable& table);
   Status table_watermark(ast::CreateTable& table);

@@ -115,6 +115,12 @@ TEST(Parser, TakesTheOtherWaysToWriteTheSame) {
   EXPECT_EQ(parsed("CREATE TEMPORARY TABLE t (a STRING PRIMARY KEY NOT ENFORCED COMMENT 'x') COMMENT 'y' "
                    "WITH ('a' = 'b')"),
             "CREATE TABLE t (a STRING, PRIMARY KEY (a) NOT ENFORCED) WITH ('a' = 'b')");
+  EXPECT_EQ(
+      parsed("CREATE TABLE t (c AS a + 1) COMMENT 'y' LIKE u (OVERWRITING WATERMARKS EXCLUDING ALL)"),
+      "CREATE TABLE t (c AS (a + 1)) LIKE u (EXCLUDING CONSTRAINTS EXCLUDING GENERATED EXCLUDING METADATA "
+      "OVERWRITING WATERMARKS EXCLUDING OPTIONS)");
+  EXPECT_EQ(parsed(parsed("CREATE TABLE t WITH ('a' = 'b') LIKE u")),
+            parsed("CREATE TABLE t WITH ('a' = 'b') LIKE u"));
   const std::string window = "SELECT a FROM TABLE(TUMBLE(TABLE u, DESCRIPTOR(ts), INTERVAL '1' MINUTE))";
   EXPECT_EQ(parsed("SELECT a FROM TABLE(TUMBLE(SIZE => INTERVAL '1' MINUTE, DATA => TABLE u, TIMECOL => "
                    "DESCRIPTOR(ts)))"),

@@ -333,6 +333,19 @@ std::string alter_text(const ast::AlterTable& alter) {
   return "";
 }
 
+std::string like_text(const ast::TableLike& like) {
+  static constexpr const char* kTakes[] = {" INCLUDING ", " EXCLUDING ", " OVERWRITING "};
+  const auto part = [](ast::TableLike::Take take, const char* name) {
+    return kTakes[static_cast<size_t>(take)] + std::string(name);
+  };
+  return " LIKE " + name(like.table) + " (" +
+         (part(like.constraints, "CONSTRAINTS") + part(like.generated, "GENERATED") +
+          part(like.metadata, "METADATA") + part(like.watermarks, "WATERMARKS") +
+          part(like.options, "OPTIONS"))
+             .substr(1) +
+         ")";
+}
+
 std::string as_query_text(const ast::CreateTable& table) {
   const auto option = [](const ast::Option& each) {
     return quoted(each.key, '\'') + " = " + quoted(each.value, '\'');
@@ -351,15 +364,20 @@ struct StatementText {
   }
   std::string operator()(const ast::CreateTable& table) const {
     if (table.query) return as_query_text(table);
-    std::string text = std::string("CREATE TABLE ") + (table.if_not_exists ? "IF NOT EXISTS " : "") +
-                       name(table.name) + " (" + join(table.columns, ", ", column_text);
+    std::string elements = join(table.columns, ", ", column_text);
+    const auto add = [&](const std::string& element) {
+      elements += (elements.empty() ? "" : ", ") + element;
+    };
     if (table.watermark)
-      text += ", WATERMARK FOR " + name(*table.watermark_column) + " AS " + to_sql(*table.watermark);
-    if (!table.primary_key.empty()) text += ", PRIMARY KEY (" + names(table.primary_key) + ") NOT ENFORCED";
+      add("WATERMARK FOR " + name(*table.watermark_column) + " AS " + to_sql(*table.watermark));
+    if (!table.primary_key.empty()) add("PRIMARY KEY (" + names(table.primary_key) + ") NOT ENFORCED");
+    const std::string text = std::string("CREATE TABLE ") + (table.if_not_exists ? "IF NOT EXISTS " : "") +
+                             name(table.name) + (elements.empty() ? "" : " (" + elements + ")");
     const auto option = [](const ast::Option& each) {
       return quoted(each.key, '\'') + " = " + quoted(each.value, '\'');
     };
-    return text + ") WITH (" + join(table.options, ", ", option) + ")";
+    return text + (table.options.empty() ? "" : " WITH (" + join(table.options, ", ", option) + ")") +
+           (table.like ? like_text(*table.like) : "");
   }
   std::string operator()(const ast::Database& database) const { return database.words + name(database.name); }
   std::string operator()(const ast::AlterTable& alter) const {
