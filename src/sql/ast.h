@@ -297,6 +297,7 @@ struct Insert {
   std::vector<std::pair<std::string, Place>> columns;
   QueryPtr query;
   bool deduplicates = false;  // ON CONFLICT DO DEDUPLICATE
+  bool keeps_first = false;   // ON CONFLICT DO NOTHING
 };
 struct StatementSet {
   std::vector<std::pair<Place, Insert>> inserts;

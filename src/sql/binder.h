@@ -42,6 +42,7 @@ class Binder {
   Nodes& nodes() { return nodes_; }
   std::string zone() const { return session_.get("table.local-time-zone"); }
   std::string setting(const std::string& key) const { return session_.get(key); }
+  Duration duration(const std::string& key) const { return session_.duration(key); }
   const TableChecks& checks() const { return checks_; }
 
   /// A projection of `input`; no node is made where it would change nothing.

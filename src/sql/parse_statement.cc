@@ -279,9 +279,14 @@ Result<ast::Insert> Parser::insert() {
   STRAND_TRY(parsed.query, query());
   if (!take_words({"ON", "CONFLICT"})) return parsed;
   STRAND_OK(expect_word("DO"));
-  if (is_word("NOTHING") || is_word("ERROR")) {
-    return unsupported(here(), "ON CONFLICT DO " + peek().upper + " is not supported",
-                       "write ON CONFLICT DO DEDUPLICATE: the last row of a key stands in the table");
+  if (is_word("ERROR")) {
+    return unsupported(here(), "ON CONFLICT DO ERROR is not supported",
+                       "write ON CONFLICT DO DEDUPLICATE: the last row of a key stands in the table; or DO "
+                       "NOTHING: the first");
+  }
+  if (take_word("NOTHING")) {
+    parsed.keeps_first = true;
+    return parsed;
   }
   STRAND_OK(expect_word("DEDUPLICATE"));
   parsed.deduplicates = true;

@@ -288,7 +288,8 @@ std::string insert_text(const ast::Insert& insert) {
   std::string text = "INSERT INTO " + name(insert.table) + hints_text(insert.hints);
   if (!insert.columns.empty())
     text += " (" + join(insert.columns, ", ", [](const auto& column) { return name(column.first); }) + ")";
-  return text + " " + to_sql(*insert.query) + (insert.deduplicates ? " ON CONFLICT DO DEDUPLICATE" : "");
+  return text + " " + to_sql(*insert.query) + (insert.deduplicates ? " ON CONFLICT DO DEDUPLICATE" : "") +
+         (insert.keeps_first ? " ON CONFLICT DO NOTHING" : "");
 }
 
 std::string elements_text(const ast::AlterTable& alter) {

@@ -1,7 +1,6 @@
 #include "sql/writers.h"
 
 #include <algorithm>
-#include <set>
 
 #include "sql/coerce.h"
 #include "sql/provenance.h"
@@ -21,6 +20,14 @@ std::string list_text(const std::vector<std::string>& names) {
 
 bool is_key(const plan::TableSpec& table, const std::string& column) {
   return std::find(table.primary_key.begin(), table.primary_key.end(), column) != table.primary_key.end();
+}
+
+/// Where the columns of the primary key are among `columns`.
+std::vector<size_t> key_columns(const plan::TableSpec& table, const std::vector<std::string>& columns) {
+  std::vector<size_t> at;
+  for (const std::string& key : table.primary_key)
+    at.push_back(static_cast<size_t>(std::find(columns.begin(), columns.end(), key) - columns.begin()));
+  return at;
 }
 
 /// Takes every kind of change as it is.
@@ -258,23 +265,50 @@ Status Writers::check_join_key(const Relation& rows, const plan::TableSpec& tabl
 Status Writers::check_new_rows(const Relation& rows, const plan::TableSpec& table,
                                const std::vector<std::string>& columns, const Place& place) const {
   if (rows.updating || table.primary_key.empty() || takes_changes(table)) return Status();
-  std::set<size_t> key;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (is_key(table, columns[i])) key.insert(i);
-  }
-  if (tells_rows_apart(rows.input(), std::move(key))) return Status();
+  const std::vector<size_t> key = key_columns(table, columns);
+  if (tells_rows_apart(rows.input(), {key.begin(), key.end()})) return Status();
   return error_at(ErrorCode::kUnsupportedSql, place,
                   "rows of the query may agree in the primary key of '" + table.name + "' (" +
                       list_text(table.primary_key) + ") and would replace each other")
       .hint(
-          "say that the last one counts: INSERT INTO … SELECT … ON CONFLICT DO DEDUPLICATE; or keep one row "
-          "of "
-          "each key: QUALIFY ROW_NUMBER() OVER (PARTITION BY …) = 1");
+          "say which of them counts: INSERT INTO … SELECT … ON CONFLICT DO DEDUPLICATE, the last; or DO "
+          "NOTHING, the first");
+}
+
+/// ON CONFLICT DO NOTHING: of new rows the first of each key.
+Result<Relation> Writers::first_of_key(const Relation& rows, const plan::TableSpec& table,
+                                       const std::vector<std::string>& columns, const Place& place) {
+  if (table.primary_key.empty()) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "ON CONFLICT needs a primary key in '" + table.name + "'")
+        .hint("declare PRIMARY KEY (…) NOT ENFORCED, or leave ON CONFLICT out");
+  }
+  if (rows.updating) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "ON CONFLICT DO NOTHING takes rows that are never updated, those of the query are")
+        .hint("write ON CONFLICT DO DEDUPLICATE: the last row of a key stands in the table");
+  }
+  if (check_new_rows(rows, table, columns, place).ok()) return rows;
+  plan::Deduplicate first{.keys = key_columns(table, columns), .retention = {}};
+  const Duration ttl = binder_.duration("table.exec.state.ttl");
+  if (ttl.millis > 0) first.ttl = ttl;
+  plan::Input edge = rows.input();
+  edge.hash_keys = first.keys;
+  const columnar::SchemaPtr schema = rows.node->schema(rows.port);
+  auto node = binder_.nodes().make(std::move(first), {edge}, schema, place);
+  node->side_outputs[Port::kDuplicate] = schema;
+  node->side_outputs[Port::kLate] = schema;
+  if (rows.port == Port::kMain) node->rowtime = rows.node->rowtime;
+  Relation kept = rows;
+  kept.node = node;
+  kept.port = Port::kMain;
+  return kept;
 }
 
 Result<Relation> Writers::fit_key(const Relation& rows, const plan::TableSpec& table,
                                   const std::vector<std::string>& columns, const ast::Insert& insert) {
   const Place& place = insert.query->place;
+  if (insert.keeps_first) return first_of_key(rows, table, columns, place);
   Status fits = check_key(rows, table, columns, place);
   if (fits.ok()) fits = check_join_key(rows, table, columns, place);
   if (fits.ok()) fits = check_new_rows(rows, table, columns, place);
@@ -289,11 +323,7 @@ Result<Relation> Writers::fit_key(const Relation& rows, const plan::TableSpec& t
   const bool asked =
       insert.deduplicates || forced || binder_.setting("table.exec.sink.require-on-conflict") == "false";
   if (!asked || !rows.updating) return asked ? Result<Relation>(rows) : fits;
-  plan::Materialize materialize;
-  for (const std::string& key : table.primary_key) {
-    materialize.keys.push_back(
-        static_cast<size_t>(std::find(columns.begin(), columns.end(), key) - columns.begin()));
-  }
+  plan::Materialize materialize{key_columns(table, columns)};
   want_update_before(rows.input(), ChangeReader::kOperator);
   plan::Input edge = rows.input();
   edge.hash_keys = materialize.keys;
@@ -351,10 +381,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
   STRAND_OK(options.empty() ? at_option(std::move(checked), *table)
                             : located(std::move(checked), insert.hints[0].place));
   plan::Input edge = rows.input();
-  for (const std::string& key : spec.primary_key) {
-    edge.hash_keys.push_back(
-        static_cast<size_t>(std::find(columns.begin(), columns.end(), key) - columns.begin()));
-  }
+  edge.hash_keys = key_columns(spec, columns);
   return plan::NodePtr(binder_.nodes().make(std::move(sink), {edge}, nullptr, place));
 }
 

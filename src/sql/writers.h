@@ -42,6 +42,8 @@ class Writers {
                            const std::vector<std::string>& columns, const ast::Insert& insert);
   Status check_new_rows(const Relation& rows, const plan::TableSpec& table,
                         const std::vector<std::string>& columns, const Place& place) const;
+  Result<Relation> first_of_key(const Relation& rows, const plan::TableSpec& table,
+                                const std::vector<std::string>& columns, const Place& place);
   static Status check_event_times(const Relation& rows, const plan::TableSpec& table, const Place& place);
   Status check_key(const Relation& rows, const plan::TableSpec& table,
                    const std::vector<std::string>& columns, const Place& place) const;
