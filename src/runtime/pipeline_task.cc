@@ -189,7 +189,8 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
   chain_->set_now(now);
   STRAND_TRY(const bool messages, take_messages(upto));
   const bool full = chain_->full(&blocked_);
-  if (source_ != nullptr) source_->pass_time(now, full || context_.memory_watch->holds_sources());
+  const bool stops = last_ > Epoch{0};  // reads nothing, and goes on from here if the stop is given up
+  if (source_ != nullptr) source_->pass_time(now, full || stops || context_.memory_watch->holds_sources());
   STRAND_TRY(const bool overtook, let_barrier_overtake(now, upto, full));
   if (overtook) return progressed;
   if (full) {

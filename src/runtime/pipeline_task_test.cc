@@ -246,6 +246,17 @@ TEST_F(SourceTask, AShardIsNotIdleBecauseMemoryIsShort) {
   EXPECT_TRUE(idle());
 }
 
+TEST_F(SourceTask, AShardIsNotIdleBecauseAStopWasGivenUpThatTookLong) {
+  pass(Duration{500});
+  task_->mailbox().post(InjectBarrier{{Epoch{1}, flow::BarrierKind::kStop}});
+  pass(Duration{60'000});
+  task_->mailbox().post(CheckpointAborted{Epoch{1}});
+  pass(Duration{300});
+  EXPECT_FALSE(idle()) << "nobody read it";
+  pass(Duration{2'000});
+  EXPECT_TRUE(idle());
+}
+
 TEST_F(SourceTask, AShardThatComesWhileTheTaskIsHeldBackIsNotIdleEither) {
   fill_output();
   pass(Duration{500});
