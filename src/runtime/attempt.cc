@@ -148,6 +148,7 @@ Status JobAttempt::read_sections(Restored& restored) {
   restored.manifest = &*manifest_;
   state::SnapshotReader reader(*context_.env.files, checkpoint::Store::files_dir_of(report_.snapshot->path));
   for (const auto& [id, parts] : manifest_->operators) {
+    if (options_.may_drop.contains(id) && !plan::has_operator(plan_, id)) continue;
     for (const auto& part : parts) {
       for (const auto& ref : part.sections) {
         auto section = reader.read(ref);

@@ -10,6 +10,7 @@ std::string encode_in_flight(const std::vector<InFlight>& rows) {
   for (const InFlight& one : rows) {
     out.put(one.input);
     out.put(static_cast<uint8_t>(one.partials));
+    out.put_string(one.columns);
     columnar::put_batch(one.rows, out);
   }
   return out.take();
@@ -22,8 +23,10 @@ Result<std::vector<InFlight>> decode_in_flight(std::string_view bytes) {
   for (uint64_t i = 0; i < count; ++i) {
     STRAND_TRY(const int32_t input, in.get<int32_t>());
     STRAND_TRY(const uint8_t partials, in.get<uint8_t>());
+    STRAND_TRY(const std::string_view columns, in.get_string());
     STRAND_TRY(std::vector<columnar::Batch> batches, columnar::read_batch(in));
-    for (columnar::Batch& batch : batches) rows.push_back({input, partials != 0, std::move(batch)});
+    for (columnar::Batch& batch : batches)
+      rows.push_back({input, partials != 0, std::string(columns), std::move(batch)});
   }
   return rows;
 }

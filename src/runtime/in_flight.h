@@ -18,6 +18,8 @@ struct InFlight {
   int32_t input = 0;
   /// Of the first half of a split window, to the second.
   bool partials = false;
+  /// The columns of the edge, as its plan says: rows of other columns cannot be put back.
+  std::string columns;
   columnar::Batch rows;
 };
 

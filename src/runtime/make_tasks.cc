@@ -13,6 +13,13 @@ namespace {
 using plan::Scan;
 using plan::SinkWrite;
 
+std::string text_of(const columnar::Schema& schema) {
+  std::string text;
+  for (const columnar::Field& field : schema.fields())
+    text += (text.empty() ? "" : ", ") + field.name + " " + columnar::to_string(*field.type);
+  return text;
+}
+
 /// Builds the tasks of a graph stage by stage, then wires them.
 class TaskMaker {
  public:
@@ -35,6 +42,7 @@ class TaskMaker {
       stage.chains.resize(static_cast<size_t>(stage.parallelism));
       stage.inputs.resize(stage.chains.size());
       stage.entries.resize(stage.chains.size());
+      stage.columns.resize(stage.chains.size());
       stage.sources.resize(stage.chains.size());
       for (auto& chain : stage.chains) {
         chain = std::make_unique<Chain>();
@@ -72,7 +80,8 @@ class TaskMaker {
     std::vector<std::vector<flow::Channel*>> inputs;
     std::vector<std::vector<std::vector<Target>>> entries;
     std::vector<std::unique_ptr<SourceHead>> sources;
-    bool overtakable = true;  // all that comes from other stages
+    bool overtakable = true;                        // all that comes from other stages
+    std::vector<std::vector<std::string>> columns;  // by subtask and channel
     std::vector<std::shared_ptr<PipelineTask>> pipelines;
     std::vector<std::shared_ptr<SinkTask>> sinks;
   };
@@ -272,6 +281,11 @@ class TaskMaker {
     return {.gate = false, .index = places_[reader].slot, .input = input, .channel = channels[input]++};
   }
 
+  /// Partial sums have columns of their own, which follow from the window.
+  std::string columns_of(const GraphNode::Edge& edge) const {
+    return node(edge.from).partial ? "" : text_of(*node(edge.from).node->schema(edge.port));
+  }
+
   flow::Channel* make_channel(const GraphNode::Edge& edge, size_t writer_subtask, size_t reader,
                               size_t subtask) {
     tasks_.channels.push_back(std::make_unique<flow::Channel>(context_.memory));
@@ -279,6 +293,7 @@ class TaskMaker {
     flow::Channel* channel = tasks_.channels.back().get();
     Stage& stage = stage_of(reader);
     stage.inputs[subtask].push_back(channel);
+    stage.columns[subtask].push_back(columns_of(edge));
     stage.entries[subtask].push_back({entry(reader, subtask, edge.input)});
     return channel;
   }
@@ -329,7 +344,7 @@ class TaskMaker {
           static_cast<int32_t>(tasks_.all.size()), stage_name(stage) + "[" + std::to_string(s) + "]",
           std::move(stage.sources[s]), std::move(stage.chains[s]), stage.inputs[s], stage.entries[s],
           groups(static_cast<int32_t>(s), stage.parallelism), context_);
-      if (stage.overtakable) task->let_overtake();
+      if (stage.overtakable) task->let_overtake(stage.columns[s]);
       stage.pipelines.push_back(task);
       if (task->source() != nullptr) {
         for (Tasks::Source& source : tasks_.sources) {
@@ -358,7 +373,7 @@ class TaskMaker {
       if (parts != nullptr && s == 0) {
         for (const auto& part : *parts) task->restore_ledger(part.ledger);
       }
-      if (stage.overtakable) task->let_overtake();
+      if (stage.overtakable) task->let_overtake(stage.columns[s]);
       stage.sinks.push_back(task);
       STRAND_OK(task->start());
       tasks_.sinks.push_back(task);
@@ -384,33 +399,41 @@ class TaskMaker {
     for (const auto& [id, subtasks] : restored_.in_flight) {
       for (size_t old = 0; old < subtasks.size(); ++old) {
         for (const InFlight& rows : subtasks[old]) {
-          const auto reader = reader_of(id, rows.partials);
-          if (reader) {
-            restore_rows(*reader, old, rows);
-            continue;
-          }
-          return Status(ErrorCode::kStateMismatch,
-                        "the snapshot has rows on their way to operator '" + id + "', which the job has not")
-              .hint("restore a savepoint, which has no rows in flight, or an older checkpoint");
+          STRAND_OK(
+              restore_rows(id, old, rows)
+                  .hint("stop the old form of the job with a savepoint, which has no rows in flight, and "
+                        "start from that"));
         }
       }
     }
     return Status();
   }
 
-  void restore_rows(size_t reader, size_t old_subtask, const InFlight& in_flight) {
-    const GraphNode& n = node(reader);
-    const auto edge =
-        std::ranges::find(n.inputs, static_cast<size_t>(in_flight.input), &GraphNode::Edge::input);
-    if (n.parallelism == 1 || edge == n.inputs.end() || edge->partition.empty()) {
-      give(reader, old_subtask % static_cast<size_t>(n.parallelism), in_flight, in_flight.rows);
-      return;
+  Status restore_rows(const std::string& id, size_t old_subtask, const InFlight& in_flight) {
+    const auto reader = reader_of(id, in_flight.partials);
+    if (!reader) {
+      return Status(ErrorCode::kStateMismatch,
+                    "the snapshot has rows on their way to operator '" + id + "', which the job has not");
+    }
+    const GraphNode& n = node(*reader);
+    const auto input = static_cast<size_t>(in_flight.input);
+    const auto edge = std::ranges::find(n.inputs, input, &GraphNode::Edge::input);
+    if (edge == n.inputs.end() || columns_of(*edge) != in_flight.columns) {
+      return Status(ErrorCode::kStateMismatch,
+                    "the snapshot has rows on their way to operator '" + id + "' with columns (" +
+                        in_flight.columns + "), the job's have (" +
+                        (edge == n.inputs.end() ? "none" : columns_of(*edge)) + ")");
+    }
+    if (n.parallelism == 1 || edge->partition.empty()) {
+      give(*reader, old_subtask % static_cast<size_t>(n.parallelism), in_flight, in_flight.rows);
+      return Status();
     }
     KeySpread by_key(edge->partition, edge->groups, n.parallelism, options_.max_parallelism);
     const std::vector<columnar::SelectionPtr>& targets = by_key.spread(in_flight.rows);
     for (size_t s = 0; s < targets.size(); ++s) {
-      if (targets[s] != nullptr) give(reader, s, in_flight, in_flight.rows.with_selection(targets[s]));
+      if (targets[s] != nullptr) give(*reader, s, in_flight, in_flight.rows.with_selection(targets[s]));
     }
+    return Status();
   }
 
   void give(size_t reader, size_t subtask, const InFlight& in_flight, columnar::Batch rows) {

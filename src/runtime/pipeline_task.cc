@@ -143,7 +143,8 @@ void PipelineTask::finish_snapshot() {
     for (const flow::Batch& rows : recorded[channel]) {
       const Entry& entry = entries_[channel].front();
       const Slot& slot = chain_->slots[entry.index];
-      in_flight[&slot].push_back({static_cast<int32_t>(entry.input), slot.takes_partials, rows});
+      in_flight[&slot].push_back(
+          {static_cast<int32_t>(entry.input), slot.takes_partials, columns_[channel], rows});
     }
   }
   for (const Slot& slot : chain_->slots) {

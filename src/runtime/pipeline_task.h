@@ -26,8 +26,11 @@ class PipelineTask final : public Task {
                std::vector<flow::Channel*> inputs, std::vector<std::vector<Entry>> entries,
                KeyGroupRange key_groups, const AttemptContext& context);
 
-  /// Barriers may overtake what is in its channels.
-  void let_overtake() { inputs_.let_overtake(); }
+  /// Barriers may overtake what is in its channels. `columns`: of each, as the plan says.
+  void let_overtake(std::vector<std::string> columns) {
+    columns_ = std::move(columns);
+    inputs_.let_overtake();
+  }
   /// Rows that were in flight at the restored barrier: they come before anything else. Before the first step.
   void restore_in_flight(const Target& target, flow::Batch rows) {
     restored_.emplace_back(target, std::move(rows));
@@ -58,6 +61,7 @@ class PipelineTask final : public Task {
   std::vector<TaskMessage> deferred_;                    // of a later phase of this instant
   std::vector<flow::Barrier> barriers_;                  // injected, not passed yet
   std::map<Epoch, checkpoint::TaskParts> writing_;       // of the epoch under way
+  std::vector<std::string> columns_;                     // by channel
   std::optional<state::SnapshotBuilder> snapshot_;       // waits for rows in front of its barrier
   std::deque<std::pair<Target, flow::Batch>> restored_;  // in flight at the restored barrier
   WallTime now_;

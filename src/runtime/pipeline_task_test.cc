@@ -319,7 +319,7 @@ class OvertakingTask : public PipelineTaskTest {
     task_ = std::make_unique<PipelineTask>(
         0, "t", nullptr, std::move(chain), std::vector<flow::Channel*>{&input_},
         std::vector<std::vector<Target>>{{Target{false, 0, 0, 0}}}, KeyGroupRange{0, 127}, context_);
-    task_->let_overtake();
+    task_->let_overtake({"n BIGINT"});
     input_.push(flow::HeldEnd{});
     step();
   }

@@ -99,8 +99,10 @@ Result<bool> SinkTask::finish_barrier() {
 void SinkTask::finish_snapshot() {
   if (!snapshot_ || inputs_.recording()) return;
   std::vector<InFlight> rows;
-  for (auto& of_channel : inputs_.take_recorded()) {
-    for (flow::Batch& batch : of_channel) rows.push_back({0, false, std::move(batch)});
+  auto recorded = inputs_.take_recorded();
+  for (size_t channel = 0; channel < recorded.size(); ++channel) {
+    for (flow::Batch& batch : recorded[channel])
+      rows.push_back({0, false, columns_[channel], std::move(batch)});
   }
   if (!rows.empty()) {
     snapshot_->set_operator(operator_id_);

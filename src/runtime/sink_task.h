@@ -22,8 +22,11 @@ class SinkTask final : public Task {
 
   /// What the books said at the restored barrier. Before start.
   void restore_ledger(const obs::Ledger& ledger) { ledger_ += ledger; }
-  /// Barriers may overtake what is in its channels.
-  void let_overtake() { inputs_.let_overtake(); }
+  /// Barriers may overtake what is in its channels. `columns`: of each, as the plan says.
+  void let_overtake(std::vector<std::string> columns) {
+    columns_ = std::move(columns);
+    inputs_.let_overtake();
+  }
   /// Rows that were in flight at the restored barrier: they come before anything else. Before start.
   void restore_in_flight(flow::Batch rows) { restored_.push_back(std::move(rows)); }
   Status start();
@@ -47,6 +50,7 @@ class SinkTask final : public Task {
   flow::WriteTag tag_;
   obs::Ledger ledger_;
   std::map<Epoch, checkpoint::TaskParts> writing_;  // snapshots under way
+  std::vector<std::string> columns_;                // by channel
   std::optional<state::SnapshotBuilder> snapshot_;  // waits for rows in front of its barrier
   std::deque<flow::Batch> restored_;                // in flight at the restored barrier
   bool told_held_ = false;

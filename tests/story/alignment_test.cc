@@ -62,7 +62,7 @@ class Alignment : public ::testing::Test {
     task_ = std::make_unique<runtime::PipelineTask>(0, "sum", nullptr, std::move(chain),
                                                     std::vector<flow::Channel*>{&a_, &b_}, entries,
                                                     KeyGroupRange{0, 127}, context_);
-    task_->let_overtake();
+    task_->let_overtake({"n BIGINT", "n BIGINT"});
     for (flow::Channel* channel : {&a_, &b_}) channel->push(flow::HeldEnd{});
     step();
   }
