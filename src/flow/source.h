@@ -58,6 +58,9 @@ class SourceReader {
   /// Behind the last record that poll has returned of this shard.
   virtual ShardState state(size_t shard) const = 0;
   virtual bool ended(size_t shard) const = 0;
+  /// No rows of the shard are wanted for a while, or again. A reader of one shard is not polled then and need
+  /// not know.
+  virtual void pause(size_t /*shard*/, bool /*paused*/) {}
 };
 
 }  // namespace strand::flow

@@ -33,6 +33,7 @@ JobAttempt::JobAttempt(const plan::Plan& plan, const connect::Registry& registry
   context_.events = events;
   context_.memory = &memory_;
   context_.memory_watch = &memory_watch_;
+  context_.groups = &groups_;
   context_.at_least_once = options.at_least_once;
 }
 

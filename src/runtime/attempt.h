@@ -135,6 +135,7 @@ class JobAttempt {
   obs::EventSink* events_;
   obs::MemoryAccount memory_;
   MemoryWatch memory_watch_{memory_};
+  WatermarkGroups groups_;
   std::shared_ptr<Mailbox<MasterMessage>> mailbox_ =
       std::make_shared<Mailbox<MasterMessage>>();  // outlives background work
   AttemptContext context_;

@@ -107,6 +107,10 @@ Result<std::unique_ptr<SourceHead>> SourceHead::make(SourceOptions options,
   if (spec && (!spec->trail || tells_each_row(head->options_.scan)) && spec->expression) {
     STRAND_TRY(head->watermark_expression_, expr::compile(spec->expression, compile));
   }
+  if (spec && head->options_.stream_time) {
+    STRAND_TRY(head->alignment_, plan::watermark_alignment(head->options_.scan.table));
+    if (head->alignment_) head->member_ = context.groups->join(head->alignment_->group);
+  }
   return head;
 }
 
@@ -136,6 +140,7 @@ Status SourceHead::assign(const ShardState& shard, Chain& chain) {
   if (held_back_) watermarks_.pause(index, *now_);
   shard_ended_.push_back(false);
   warned_unit_.push_back(false);
+  paused_.push_back(false);
   poll_again_ = WallTime{0};
   if (told_no_shards_) {
     told_no_shards_ = false;
@@ -167,6 +172,11 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
       STRAND_OK(chain.status_to_all(outputs, true));
     }
     ended_ = true;
+    tell_group();
+    return false;
+  }
+  if (all_paused()) {
+    poll_again_ = WallTime::never();
     return false;
   }
   STRAND_TRY(const flow::Polled polled, reader_->poll(now));
@@ -177,6 +187,7 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
     return true;
   }
   ended_ = polled.kind == flow::Polled::Kind::kEnded;
+  if (ended_) tell_group();
   poll_again_ = polled.kind == flow::Polled::Kind::kEnded ? WallTime::never() : polled.until;
   ChainOutput out(chain, outputs);
   for (size_t i = 0; i < reader_->shards(); ++i) {
@@ -338,12 +349,50 @@ Status SourceHead::report_changes(WallTime now) {
   return Status();
 }
 
+/// An idle or ended source holds nobody.
+void SourceHead::tell_group() {
+  if (!alignment_) return;
+  const bool waits = !ended_ && !watermarks_.idle();
+  context_.groups->tell(alignment_->group, member_, waits ? watermarks_.watermark() : EventTime::max());
+}
+
+/// Shards that are too far ahead of the slowest source of the group are not read. Their silence is not
+/// theirs.
+void SourceHead::align(WallTime now) {
+  if (!alignment_ || now < align_at_) return;
+  align_at_ = now + alignment_->update_interval;
+  tell_group();
+  const EventTime limit = context_.groups->lowest(alignment_->group) + alignment_->max_drift;
+  for (size_t shard = 0; shard < paused_.size(); ++shard) {
+    const bool ahead = !shard_ended_[shard] && watermarks_.view(shard).watermark > limit;
+    if (ahead == paused_[shard]) continue;
+    paused_[shard] = ahead;
+    reader_->pause(shard, ahead);
+    if (ahead) {
+      watermarks_.pause(shard, now);
+    } else {
+      watermarks_.resume(shard, now);
+      poll_again_ = WallTime{0};
+    }
+  }
+}
+
+bool SourceHead::all_paused() const {
+  bool any = false;
+  for (size_t shard = 0; shard < paused_.size(); ++shard) {
+    if (!shard_ended_[shard] && !paused_[shard]) return false;
+    any = any || paused_[shard];
+  }
+  return any;
+}
+
 Status SourceHead::tick(WallTime now, Chain& chain) {
   start(now);
   if (!options_.scan.watermark || !options_.stream_time) return Status();
   ChainOutput out(chain, outputs);
   watermarks_.tick(now, out);
   STRAND_OK(out.take());
+  align(now);
   if (first_watermark_.millis == 0 && watermarks_.watermark() > EventTime::min()) first_watermark_ = now;
   return report_changes(now);
 }

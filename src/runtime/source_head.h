@@ -9,6 +9,7 @@
 #include "connect/registry.h"
 #include "expr/compile.h"
 #include "flow/source.h"
+#include "plan/alignment.h"
 #include "plan/plan.h"
 #include "runtime/chain.h"
 #include "runtime/task.h"
@@ -72,6 +73,9 @@ class SourceHead {
   void warn_unit(size_t shard, WallTime now);
   void warn_future(size_t shard, const time::FutureEvents& future, WallTime now);
   Status report_changes(WallTime now);
+  void tell_group();
+  void align(WallTime now);
+  bool all_paused() const;
 
   SourceOptions options_;
   std::unique_ptr<flow::SourceReader> reader_;
@@ -88,6 +92,10 @@ class SourceHead {
   bool told_no_shards_ = false;
   std::vector<bool> shard_ended_;
   std::vector<bool> warned_unit_;  // by shard
+  std::optional<plan::WatermarkAlignment> alignment_;
+  size_t member_ = 0;  // of its group
+  WallTime align_at_{0};
+  std::vector<bool> paused_;  // by shard: too far ahead of the group
   std::vector<EventTime> times_;
   std::vector<EventTime> marks_;
   int64_t future_events_ = 0;

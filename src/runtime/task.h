@@ -25,6 +25,7 @@
 #include "runtime/inputs.h"
 #include "runtime/mailbox.h"
 #include "runtime/memory_watch.h"
+#include "runtime/watermark_groups.h"
 #include "state/snapshot.h"
 
 namespace strand::runtime {
@@ -175,6 +176,7 @@ struct AttemptContext {
   obs::EventSink* events = nullptr;
   obs::MemoryAccount* memory = nullptr;
   MemoryWatch* memory_watch = nullptr;
+  WatermarkGroups* groups = nullptr;
   std::string snapshot_dir;
   bool at_least_once = false;  // operators read on while barriers are under way
 };

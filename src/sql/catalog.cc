@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "plan/alignment.h"
 #include "sql/parser.h"
 
 namespace strand::sql {
@@ -105,17 +106,18 @@ Status apply_options(Table& table, const std::map<std::string, std::optional<std
             .hint("leave it out for the default, 'on-periodic'");
       }
       table.spec.options[key] = *value;
-    } else if (key.starts_with(kWatermarkOptions)) {
+    } else if (key.starts_with(kWatermarkOptions) && !key.starts_with(plan::kAlignmentOptions)) {
       return Status(ErrorCode::kUnknownOption, "option '" + key + "' is not known")
-          .hint("of 'scan.watermark.…' there are '" + std::string(kIdleTimeout) + "' and '" +
-                std::string(kEmitStrategy) + "'");
+          .hint("of 'scan.watermark.…' there are '" + std::string(kIdleTimeout) + "', '" +
+                std::string(kEmitStrategy) + "' and '" + plan::kAlignmentOptions + "…'");
     } else if (value) {
       table.spec.options[key] = *value;
     } else {
       table.spec.options.erase(key);
     }
   }
-  return Status();
+  const auto alignment = plan::watermark_alignment(table.spec);
+  return alignment.ok() ? Status() : alignment.status();
 }
 
 Status at_option(Status status, const Table& table) {

@@ -84,7 +84,7 @@ Result<flow::Polled> FileReader::poll(WallTime now) {
     const size_t index = next_;
     next_ = (next_ + 1) % shards_.size();
     Shard& shard = shards_[index];
-    if (shard.ended) continue;
+    if (shard.ended || shard.paused) continue;
     Status status = visit(shard, now);
     if (!status.ok()) return at_shard(std::move(status), shard);
     if (out_.records() > 0) return take(index, now);

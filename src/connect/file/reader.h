@@ -45,6 +45,7 @@ class FileReader final : public flow::SourceReader {
   size_t shards() const override { return shards_.size(); }
   ShardState state(size_t shard) const override;
   bool ended(size_t shard) const override { return shards_[shard].ended; }
+  void pause(size_t shard, bool paused) override { shards_[shard].paused = paused; }
 
  private:
   struct Shard {
@@ -53,6 +54,7 @@ class FileReader final : public flow::SourceReader {
     uint64_t offset = 0;
     int64_t records = 0;
     bool ended = false;
+    bool paused = false;
     bool gone = false;
     std::unique_ptr<Input> input;
     std::optional<uint64_t> size_seen;  // on disk, when everything there had been read

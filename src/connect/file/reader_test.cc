@@ -247,6 +247,23 @@ TEST(FileReader, TakesTheShardsInTurn) {
   EXPECT_TRUE(reader.ended(0) && reader.ended(1) && reader.ended(2));
 }
 
+TEST(FileReader, LeavesAShardThatIsPausedAloneAndDoesNotEndBeforeIt) {
+  Table table;
+  table.append("a", "a1\na2\n");
+  table.append("b", "b1\n");
+  FileReader reader = table.reader({.rows = 1});
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(reader.assign({name, "", 0}).ok());
+  WallTime now{0};
+  reader.pause(0, true);
+  const Read without = read_on(reader, now, 10);
+  EXPECT_THAT(without.rows, ElementsAre("b1"));
+  EXPECT_FALSE(without.ended);
+  reader.pause(0, false);
+  const Read rest = read_on(reader, now);
+  EXPECT_THAT(rest.rows, ElementsAre("a1", "a2"));
+  EXPECT_TRUE(rest.ended);
+}
+
 TEST(FileReader, PackedFilesOfManyBuffersAreReadWhole) {
   const std::string text = many_lines(60'000);  // more than the window of unpacked bytes
   for (const auto& [name, bytes] : {std::pair("x.gz", gzip(text)), std::pair("x.zst", zstd(text))}) {

@@ -33,17 +33,24 @@ class ScriptReader final : public flow::SourceReader {
     ShardState state = shard;
     if (state.position.empty()) state.position = "0";
     shards_.push_back(std::move(state));
+    paused_.push_back(false);
     return Status();
   }
+  void pause(size_t shard, bool paused) override { paused_[shard] = paused; }
 
   Result<flow::Polled> poll(WallTime now) override {
     flow::Polled out;
     // The record that became readable first, over all shards: the order of the wall clock.
     const size_t none = shards_.size();
     size_t first = none;
+    bool any_paused = false;
     for (size_t i = 0; i < shards_.size(); ++i) {
       const auto* record = next(i);
       if (record == nullptr) continue;
+      if (paused_[i]) {
+        any_paused = true;
+        continue;
+      }
       const WallTime readable = script_->readable(*record);
       if (readable > now) {
         out.until = std::min(out.until, readable);
@@ -52,7 +59,7 @@ class ScriptReader final : public flow::SourceReader {
       }
     }
     if (first != none) return read(first, now);
-    const bool all_ended = script_->finished() && out.until == WallTime::never();
+    const bool all_ended = script_->finished() && out.until == WallTime::never() && !any_paused;
     out.kind = all_ended ? flow::Polled::Kind::kEnded : flow::Polled::Kind::kNothing;
     return out;
   }
@@ -117,6 +124,7 @@ class ScriptReader final : public flow::SourceReader {
   std::unique_ptr<codec::RecordDecoder> decoder_;
   codec::DecodeOutput output_;
   std::vector<ShardState> shards_;
+  std::vector<bool> paused_;
 };
 
 }  // namespace
