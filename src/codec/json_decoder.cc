@@ -18,6 +18,12 @@ size_t readable_lines(std::string_view lines) {
   return last == std::string_view::npos ? 0 : last + 1;
 }
 
+void add_places(const JsonShape& shape, columnar::ColumnBuilder& column, std::vector<JsonPlace>& places) {
+  places.push_back({&shape, &column});
+  if (shape.type->kind != columnar::TypeKind::kRow) return;
+  for (size_t i = 0; i < shape.children.size(); ++i) add_places(shape.children[i], column.child(i), places);
+}
+
 bool is_blank(std::string_view line) { return line.empty() || line == "\r"; }
 
 }  // namespace
@@ -57,15 +63,13 @@ size_t JsonDecoder::decode_readable(std::string_view lines, uint64_t position, D
 
 size_t JsonDecoder::decode_fast(std::string_view lines, DecodeOutput& out) {
   if (layouts_.empty()) return 0;
-  std::vector<columnar::ColumnBuilder*> columns;
-  columns.reserve(schema_->size());
-  for (size_t i = 0; i < schema_->size(); ++i) columns.push_back(&out.rows().column(i));
-  FastLines run{lines.data(), lines.data() + lines.size(), 0, columns.data(), &shape_, options_.form,
-                &reader_};
+  find_places(out);
+  FastLines run{lines.data(), lines.data() + lines.size(), 0, places_.data(), options_.form, &reader_};
   size_t failed = 0;
   while (failed < layouts_.size() && run.p < run.end && !out.full()) {
     run.rows_max = out.rows_left();
     const int64_t rows = kernel_(layouts_[layout_], run);
+    end_rows(layouts_[layout_], rows);
     out.rows().end_rows(rows);
     fast_lines_ += rows;
     layouts_[layout_].lines += rows;
@@ -77,9 +81,22 @@ size_t JsonDecoder::decode_fast(std::string_view lines, DecodeOutput& out) {
   return static_cast<size_t>(run.p - lines.data());
 }
 
+void JsonDecoder::find_places(DecodeOutput& out) {
+  places_.clear();
+  for (size_t i = 0; i < shape_.children.size(); ++i)
+    add_places(shape_.children[i], out.rows().column(i), places_);
+}
+
+/// What no line of the layout has, and its ROWs.
+void JsonDecoder::end_rows(const JsonLayout& layout, int64_t rows) {
+  if (rows == 0) return;
+  for (const int place : layout.missing) places_[static_cast<size_t>(place)].column->append_nulls(rows);
+  for (const int place : layout.rows) places_[static_cast<size_t>(place)].column->close_rows(rows);
+}
+
 void JsonDecoder::decode_slow(std::string_view line, uint64_t position, DecodeOutput& out) {
   ++slow_lines_;
-  members_.clear();
+  members_ = {};
   const bool learning = kernel_ != nullptr && (slow_lines_ <= kLearnAlways || slow_lines_ % kLearnEvery == 0);
   if (reader_.record(line, shape_, out.rows(), learning ? &members_ : nullptr)) {
     out.rows().end_row();

@@ -25,6 +25,8 @@ class JsonDecoder : public RecordDecoder {
   size_t decode_fast(std::string_view lines, DecodeOutput& out);
   void decode_slow(std::string_view line, uint64_t position, DecodeOutput& out);
   void learn(std::string_view line);
+  void find_places(DecodeOutput& out);
+  void end_rows(const JsonLayout& layout, int64_t rows);
 
   columnar::SchemaPtr schema_;
   JsonOptions options_;
@@ -35,7 +37,8 @@ class JsonDecoder : public RecordDecoder {
   size_t layout_ = 0;  // the one that the last line had
   int64_t fast_lines_ = 0;
   int64_t slow_lines_ = 0;
-  std::vector<JsonMember> members_;
+  JsonMembers members_;
+  std::vector<JsonPlace> places_;
   std::string tail_;
 };
 

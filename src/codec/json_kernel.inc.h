@@ -109,9 +109,8 @@ STRAND_KERNEL inline const char* line_fast(const JsonLayout& layout, const char*
     if (step.kind == FastValue::kSkip) {
       behind = skip_fast(p);
     } else {
-      const auto column = static_cast<size_t>(step.column);
-      const columnar::Type& type = *lines.shape->children[column].type;
-      behind = value_fast(p, step.kind, type, lines.form, *lines.columns[column]);
+      const JsonPlace& place = lines.places[step.place];
+      behind = value_fast(p, step.kind, *place.shape->type, lines.form, *place.column);
     }
     if (behind == nullptr) [[unlikely]] {
       behind = value_slow(step, p, lines);
@@ -120,7 +119,6 @@ STRAND_KERNEL inline const char* line_fast(const JsonLayout& layout, const char*
     p = behind;
   }
   if (!starts_with(p, layout.tail)) return nullptr;
-  for (const int column : layout.missing) lines.columns[column]->append_null();
   return p + layout.tail.size;
 }
 

@@ -33,33 +33,56 @@ bool set_literal(std::string_view text, std::string_view end, Literal& literal) 
   return true;
 }
 
+void list_shapes(const JsonShape& row, std::vector<const JsonShape*>& places) {
+  for (const JsonShape& child : row.children) {
+    places.push_back(&child);
+    if (child.type->kind == TypeKind::kRow) list_shapes(child, places);
+  }
+}
+
+/// Places of a ROW's fields that were not seen, and of those of its ROWs that were.
+void find_missing(const JsonShape& row, const std::vector<bool>& seen, const std::vector<int>& rows,
+                  std::vector<int>& missing) {
+  for (const JsonShape& child : row.children) {
+    if (!seen[static_cast<size_t>(child.place)]) {
+      missing.push_back(child.place);
+    } else if (std::ranges::find(rows, child.place) != rows.end()) {
+      find_missing(child, seen, rows, missing);
+    }
+  }
+}
+
 }  // namespace
 
-std::optional<JsonLayout> JsonLayout::learn(std::string_view line, const std::vector<JsonMember>& members,
+std::optional<JsonLayout> JsonLayout::learn(std::string_view line, const JsonMembers& members,
                                             const JsonShape& shape, const JsonOptions& options) {
-  if (members.size() > kStepsMax) return std::nullopt;
+  if (members.values.size() > kStepsMax) return std::nullopt;
+  std::vector<const JsonShape*> places;
+  list_shapes(shape, places);
+  std::vector<bool> seen(places.size());
+  const auto comes_again = [&seen](int place) {
+    const bool again = seen[static_cast<size_t>(place)];
+    seen[static_cast<size_t>(place)] = true;
+    return again;
+  };
   JsonLayout layout;
-  std::vector<bool> seen(shape.children.size());
   size_t at = 0;
-  for (const JsonMember& member : members) {
+  for (const JsonMembers::Value& value : members.values) {
     Step step;
-    if (!set_literal(line.substr(at, member.value_begin - at), {}, step.before)) return std::nullopt;
-    at = member.value_end;
-    if (member.column >= 0) {
-      const auto column = static_cast<size_t>(member.column);
-      if (seen[column]) return std::nullopt;
-      seen[column] = true;
-      step.column = member.column;
-      step.kind = fast_value(shape.children[column].type->kind);
+    if (!set_literal(line.substr(at, value.begin - at), {}, step.before)) return std::nullopt;
+    at = value.end;
+    if (value.place != JsonShape::kNoPlace) {
+      if (comes_again(value.place)) return std::nullopt;
+      step.place = value.place;
+      step.kind = fast_value(places[static_cast<size_t>(value.place)]->type->kind);
     }
     layout.steps.push_back(step);
   }
   if (!set_literal(line.substr(at), "\n", layout.tail)) return std::nullopt;
-  for (size_t column = 0; column < seen.size(); ++column) {
-    if (seen[column]) continue;
-    if (options.fail_on_missing) return std::nullopt;
-    layout.missing.push_back(static_cast<int>(column));
-  }
+  if (std::ranges::any_of(members.rows, comes_again)) return std::nullopt;
+  layout.rows = members.rows;
+  find_missing(shape, seen, layout.rows, layout.missing);
+  if (options.fail_on_missing && !layout.missing.empty()) return std::nullopt;
   return layout;
 }
 

@@ -28,18 +28,25 @@ struct JsonLayout {
   struct Step {
     Literal before;
     FastValue kind = FastValue::kSkip;
-    int column = JsonMember::kUnwanted;
+    int place = JsonShape::kNoPlace;
   };
   static constexpr size_t kStepsMax = 256;
   std::vector<Step> steps;
   Literal tail;              // ends in '\n'
-  std::vector<int> missing;  // columns that the line does not have
+  std::vector<int> missing;  // places that the line does not have, fields of ROWs that are missing left out
+  std::vector<int> rows;     // places of its ROWs, inner ones first
   int64_t lines = 0;         // how many had it
 
   /// The layout of a line that JsonReader has read. Nothing if it is unfit: a literal is too long, a wanted
   /// name comes twice, or a missing one is an error.
-  static std::optional<JsonLayout> learn(std::string_view line, const std::vector<JsonMember>& members,
+  static std::optional<JsonLayout> learn(std::string_view line, const JsonMembers& members,
                                          const JsonShape& shape, const JsonOptions& options);
+};
+
+/// Where values of a place go.
+struct JsonPlace {
+  const JsonShape* shape;
+  columnar::ColumnBuilder* column;
 };
 
 /// Lines for the kernels. Every line up to `end` ends in '\n', and 64 bytes behind `end` can be read.
@@ -47,14 +54,13 @@ struct FastLines {
   const char* p;
   const char* end;
   int64_t rows_max;
-  columnar::ColumnBuilder* const* columns;
-  const JsonShape* shape;
+  const JsonPlace* places;
   TimestampForm form;
   JsonReader* reader;
 };
 
-/// Reads lines while they have the layout, at most rows_max; moves `p` behind the last one and returns how
-/// many. Values of the line that deviates may have been appended: undo_row takes them back.
+/// Reads the values of lines while they have the layout, at most rows_max; moves `p` behind the last one and
+/// returns how many. Values of the line that deviates may have been appended.
 using FastKernel = int64_t (*)(const JsonLayout&, FastLines&);
 int64_t fast_lines_portable(const JsonLayout& layout, FastLines& lines);
 #if STRAND_HAS_V3

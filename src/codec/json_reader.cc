@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace strand::codec {
 
@@ -21,7 +22,23 @@ JsonShape JsonShape::of(const columnar::TypePtr& type) {
   return shape;
 }
 
-JsonShape JsonShape::of(const columnar::Schema& schema) { return of(columnar::row_type(schema.fields())); }
+namespace {
+
+void number_places(JsonShape& row, int& next) {
+  for (JsonShape& child : row.children) {
+    child.place = next++;
+    if (child.type->kind == TypeKind::kRow) number_places(child, next);
+  }
+}
+
+}  // namespace
+
+JsonShape JsonShape::of(const columnar::Schema& schema) {
+  JsonShape shape = of(columnar::row_type(schema.fields()));
+  int next = 0;
+  number_places(shape, next);
+  return shape;
+}
 
 namespace {
 
@@ -74,29 +91,25 @@ bool JsonReader::object(const F& member) {
 }
 
 bool JsonReader::record(std::string_view line, const JsonShape& shape, BatchBuilder& out,
-                        std::vector<JsonMember>* members) {
+                        JsonMembers* members) {
+  members_ = members;
+  const bool read = record(line, shape, out);
+  members_ = nullptr;
+  return read;
+}
+
+bool JsonReader::record(std::string_view line, const JsonShape& shape, BatchBuilder& out) {
   start(line.data(), line.data() + line.size());
   blanks();
   const int64_t row = out.rows();
   const bool read = object([&](std::string_view name) {
     const size_t field = find_name(shape, name);
-    const auto begin = static_cast<size_t>(p_ - begin_);
-    const bool wanted = field < shape.names.size();
-    if (wanted) {
-      ColumnBuilder& column = out.column(field);
-      column.truncate(row);
-      if (!convert(shape.children[field], column)) {
-        if (reason_.starts_with("expected ")) reason_ = "field " + shape.names[field] + ": " + reason_;
-        return false;
-      }
-    } else if (!skip_value()) {
-      return false;
-    }
-    if (members != nullptr) {
-      members->push_back({begin, static_cast<size_t>(p_ - begin_),
-                          wanted ? static_cast<int>(field) : JsonMember::kUnwanted});
-    }
-    return true;
+    if (field == shape.names.size()) return unwanted_member();
+    ColumnBuilder& column = out.column(field);
+    column.truncate(row);
+    if (wanted_member(shape.children[field], column)) return true;
+    if (reason_.starts_with("expected ")) reason_ = "field " + shape.names[field] + ": " + reason_;
+    return false;
   });
   if (!read) return false;
   blanks();
@@ -105,6 +118,32 @@ bool JsonReader::record(std::string_view line, const JsonShape& shape, BatchBuil
     if (out.column(i).length() > row) continue;
     if (!missing(shape, i)) return false;
     out.column(i).append_null();
+  }
+  return true;
+}
+
+bool JsonReader::unwanted_member() {
+  const char* from = p_;
+  if (!skip_value()) return false;
+  if (members_ != nullptr) {
+    members_->values.push_back(
+        {static_cast<size_t>(from - begin_), static_cast<size_t>(p_ - begin_), JsonShape::kNoPlace});
+  }
+  return true;
+}
+
+bool JsonReader::wanted_member(const JsonShape& shape, ColumnBuilder& out) {
+  const char* from = p_;
+  const bool fields_are_places = p_ < end_ && *p_ == '{' && shape.type->kind == TypeKind::kRow;
+  JsonMembers* const members = std::exchange(members_, fields_are_places ? members_ : nullptr);
+  const bool read = convert(shape, out);
+  members_ = members;
+  if (!read || members == nullptr) return read;
+  if (fields_are_places) {
+    members->rows.push_back(shape.place);
+  } else {
+    members->values.push_back(
+        {static_cast<size_t>(from - begin_), static_cast<size_t>(p_ - begin_), shape.place});
   }
   return true;
 }
@@ -171,9 +210,9 @@ bool JsonReader::convert_row(const JsonShape& shape, ColumnBuilder& out) {
   const int64_t row = out.length();
   const bool read = object([&](std::string_view name) {
     const size_t field = find_name(shape, name);
-    if (field == shape.names.size()) return skip_value();
+    if (field == shape.names.size()) return unwanted_member();
     out.child(field).truncate(row);
-    return convert(shape.children[field], out.child(field));
+    return wanted_member(shape.children[field], out.child(field));
   });
   if (!read) return false;
   for (size_t i = 0; i < shape.names.size(); ++i) {

@@ -19,19 +19,25 @@ struct JsonOptions {
 /// What is wanted of a JSON value: its type, and what is wanted inside it.
 struct JsonShape {
   columnar::TypePtr type;
+  static constexpr int kNoPlace = -1;
   std::vector<std::string> names;  // of a ROW's fields
   std::vector<JsonShape> children;
+  /// The columns of a record and the fields of their ROWs are numbered, each ROW before its fields.
+  int place = kNoPlace;
 
   static JsonShape of(const columnar::TypePtr& type);
   static JsonShape of(const columnar::Schema& schema);
 };
 
-/// Where the members of a record's object lie in its line, in their order.
-struct JsonMember {
-  static constexpr int kUnwanted = -1;
-  size_t value_begin;
-  size_t value_end;
-  int column;
+/// Where the values of a record lie in its line, in their order; of a ROW those of its fields.
+struct JsonMembers {
+  struct Value {
+    size_t begin;
+    size_t end;
+    int place;  // kNoPlace: nobody wants it
+  };
+  std::vector<Value> values;
+  std::vector<int> rows;  // places of the ROWs that are objects, inner ones first
 };
 
 /// Reads values out of one line. After a failure the builders may hold part of a row: truncate them.
@@ -45,7 +51,7 @@ class JsonReader {
 
   /// A whole record. `members`, if given, receives the layout.
   bool record(std::string_view line, const JsonShape& shape, columnar::BatchBuilder& out,
-              std::vector<JsonMember>* members);
+              JsonMembers* members);
   /// The value at `p`, which is not a blank. Returns the place behind it, or null.
   const char* value_at(const char* p, const char* end, const JsonShape& shape, columnar::ColumnBuilder& out);
   const char* skip_at(const char* p, const char* end);
@@ -58,6 +64,9 @@ class JsonReader {
     bool escaped = false;
   };
   void start(const char* p, const char* end);
+  bool record(std::string_view line, const JsonShape& shape, columnar::BatchBuilder& out);
+  bool wanted_member(const JsonShape& shape, columnar::ColumnBuilder& out);
+  bool unwanted_member();
   bool convert(const JsonShape& shape, columnar::ColumnBuilder& out);
   bool convert_scalar(const Token& token, const JsonShape& shape, columnar::ColumnBuilder& out);
   bool convert_number(std::string_view text, bool quoted, const JsonShape& shape,
@@ -90,6 +99,7 @@ class JsonReader {
   const char* p_ = nullptr;
   const char* end_ = nullptr;
   int depth_ = 0;
+  JsonMembers* members_ = nullptr;  // null: nobody asks, or what is read is no place
   std::string name_buffer_;
   std::string text_buffer_;
   std::string reason_;

@@ -61,49 +61,54 @@ void ColumnBuilder::grow_strings(size_t bytes) {
   }
 }
 
+void ColumnBuilder::grow_bits(int64_t rows) {
+  if (values_capacity_ * 8 >= rows) return;
+  const auto used = static_cast<size_t>(values_capacity_);
+  regrow(values_, used,
+         std::max<int64_t>({2 * values_capacity_, 512, static_cast<int64_t>(bit_bytes(rows))}));
+  values_capacity_ = capacity_of(values_);
+  std::memset(values_->mutable_data() + used, 0, static_cast<size_t>(values_capacity_) - used);
+}
+
 void ColumnBuilder::append_boolean(bool value) {
-  if (values_capacity_ * 8 <= length_) {
-    const auto used = static_cast<size_t>(values_capacity_);
-    regrow(values_, used, std::max<int64_t>(2 * values_capacity_, 512));
-    values_capacity_ = capacity_of(values_);
-    std::memset(values_->mutable_data() + used, 0, static_cast<size_t>(values_capacity_) - used);
-  }
+  grow_bits(length_ + 1);
   put_bit(values_->mutable_data(), length_, value);
-  set_valid();
   ++length_;
 }
 
-void ColumnBuilder::append_null() {
-  if (validity_ == nullptr) start_validity();
-  set_bit(false);
+void ColumnBuilder::append_nulls(int64_t rows) {
+  write_validity(rows);
   if (width_ > 0) {
-    if (values_capacity_ < (length_ + 1) * width_) grow_values(length_ + 1);
-    std::memset(values_->mutable_data() + length_ * width_, 0, static_cast<size_t>(width_));
+    if (values_capacity_ < (length_ + rows) * width_) grow_values(length_ + rows);
+    std::memset(values_->mutable_data() + length_ * width_, 0, static_cast<size_t>(rows * width_));
   } else if (type_->kind == TypeKind::kBoolean) {
-    append_boolean(false);
-    put_bit(validity_->mutable_data(), --length_, false);
+    grow_bits(length_ + rows);
+    fill_bits(values_->mutable_data(), length_, rows, false);
   } else if (is_string(type_->kind)) {
-    string_space(0);
-    push_offset(static_cast<int32_t>(string_bytes_));
+    push_offsets(rows, string_bytes_);
   } else if (is_list(type_->kind)) {
-    push_offset(static_cast<int32_t>(children_[0]->length()));
+    push_offsets(rows, children_[0]->length());
   } else {
-    for (auto& child : children_) child->append_null();
+    for (auto& child : children_) child->append_nulls(rows);
   }
-  ++length_;
+  length_ += rows;
 }
 
 void ColumnBuilder::close_nested() {
   if (is_list(type_->kind)) {
     STRAND_CHECK(children_[0]->length() <= INT32_MAX);
-    push_offset(static_cast<int32_t>(children_[0]->length()));
+    push_offsets(1, children_[0]->length());
   }
-  set_valid();
   ++length_;
   if (type_->kind == TypeKind::kMap) STRAND_CHECK(children_[0]->length() == children_[1]->length());
   if (type_->kind == TypeKind::kRow) {
     for (const auto& child : children_) STRAND_CHECK(child->length() == length_);
   }
+}
+
+void ColumnBuilder::close_rows(int64_t rows) {
+  length_ += rows;
+  for (const auto& child : children_) child->truncate(length_);
 }
 
 void ColumnBuilder::append_from(const Column& column, int64_t row) {
@@ -134,26 +139,30 @@ void ColumnBuilder::append_from(const Column& column, int64_t row) {
   close_nested();
 }
 
-void ColumnBuilder::start_validity() {
-  validity_ = Buffer::allocate(std::max(bit_bytes(length_ + 1), bit_bytes(last_rows_)));
-  fill_bits(validity_->mutable_data(), 0, length_, true);
-}
-
-void ColumnBuilder::set_bit(bool value) {
-  if (static_cast<int64_t>(validity_->capacity()) * 8 <= length_) [[unlikely]] {
-    regrow(validity_, bit_bytes(length_), static_cast<int64_t>(2 * validity_->capacity()));
+/// Writes the bits of the values since the last NULL, and of `nulls` rows behind them.
+void ColumnBuilder::write_validity(int64_t nulls) {
+  const int64_t rows = length_ + nulls;
+  if (validity_ == nullptr) {
+    validity_ = Buffer::allocate(std::max(bit_bytes(rows), bit_bytes(last_rows_)));
+  } else if (static_cast<int64_t>(validity_->capacity()) * 8 < rows) {
+    regrow(validity_, bit_bytes(validity_rows_),
+           std::max(static_cast<int64_t>(2 * validity_->capacity()), static_cast<int64_t>(bit_bytes(rows))));
   }
-  put_bit(validity_->mutable_data(), length_, value);
+  fill_bits(validity_->mutable_data(), validity_rows_, length_ - validity_rows_, true);
+  fill_bits(validity_->mutable_data(), length_, nulls, false);
+  validity_rows_ = rows;
 }
 
-void ColumnBuilder::push_offset(int32_t end) {
-  if (offsets_capacity_ < length_ + 2) grow_values(length_ + 1);
-  reinterpret_cast<int32_t*>(offsets_->mutable_data())[length_ + 1] = end;
+void ColumnBuilder::push_offsets(int64_t rows, int64_t end) {
+  if (offsets_capacity_ < length_ + rows + 1) grow_values(length_ + rows);
+  auto* offsets = reinterpret_cast<int32_t*>(offsets_->mutable_data()) + length_ + 1;
+  std::fill_n(offsets, rows, static_cast<int32_t>(end));
 }
 
 void ColumnBuilder::truncate(int64_t rows) {
   STRAND_CHECK(rows <= length_);
   length_ = rows;
+  validity_rows_ = std::min(validity_rows_, rows);
   if (type_->kind == TypeKind::kRow) {
     for (auto& child : children_) child->truncate(rows);
   } else if (is_string(type_->kind) || is_list(type_->kind)) {
@@ -186,12 +195,13 @@ ColumnPtr ColumnBuilder::finish() {
   parts.length = length_;
   finish_values(parts);
   if (validity_ != nullptr) {
+    write_validity(0);
     validity_->set_size(bit_bytes(length_));
     parts.validity = std::move(validity_);
   }
   for (auto& child : children_) parts.children.push_back(child->finish());
   last_rows_ = length_;
-  length_ = values_capacity_ = string_bytes_ = offsets_capacity_ = 0;
+  length_ = values_capacity_ = string_bytes_ = offsets_capacity_ = validity_rows_ = 0;
   values_ = validity_ = offsets_ = nullptr;
   return Column::make(std::move(parts));
 }

@@ -25,7 +25,6 @@ class ColumnBuilder {
     if (values_capacity_ < (length_ + 1) * static_cast<int64_t>(sizeof(T))) [[unlikely]]
       grow_values(length_ + 1);
     reinterpret_cast<T*>(values_->mutable_data())[length_] = value;
-    set_valid();
     ++length_;
   }
   void append_boolean(bool value);
@@ -47,16 +46,18 @@ class ColumnBuilder {
   void close_string(size_t size) {
     string_bytes_ += static_cast<int64_t>(size);
     reinterpret_cast<int32_t*>(offsets_->mutable_data())[length_ + 1] = static_cast<int32_t>(string_bytes_);
-    set_valid();
     ++length_;
   }
-  void append_null();
+  void append_null() { append_nulls(1); }
+  void append_nulls(int64_t rows);
   /// Row `row` of a column of the same type.
   void append_from(const Column& column, int64_t row);
   /// Arrays and maps: append the elements to child(0) (and child(1)), then close the row. Rows: append one
   /// value to each child, then close.
   ColumnBuilder& child(size_t i) { return *children_[i]; }
   void close_nested();
+  /// Closes so many ROWs at once; what the children hold behind them is dropped.
+  void close_rows(int64_t rows);
 
   ColumnPtr finish();
   /// Takes back everything behind the first `rows` rows, elements of a row that was never closed too.
@@ -65,12 +66,9 @@ class ColumnBuilder {
  private:
   void grow_values(int64_t rows);
   void grow_strings(size_t bytes);
-  void set_valid() {
-    if (validity_ != nullptr) set_bit(true);
-  }
-  void set_bit(bool value);
-  void start_validity();
-  void push_offset(int32_t end);
+  void grow_bits(int64_t rows);
+  void write_validity(int64_t nulls);
+  void push_offsets(int64_t rows, int64_t end);
   void finish_values(Column::Parts& parts);
 
   TypePtr type_;
@@ -79,7 +77,8 @@ class ColumnBuilder {
   std::shared_ptr<Buffer> values_;
   int64_t values_capacity_ = 0;
   int64_t string_bytes_ = 0;
-  std::shared_ptr<Buffer> validity_;
+  std::shared_ptr<Buffer> validity_;  // null: no row is NULL
+  int64_t validity_rows_ = 0;         // whose bits are written; those behind are of values
   std::shared_ptr<Buffer> offsets_;
   int64_t offsets_capacity_ = 0;
   // What the last column took: the next one begins with as much.

@@ -16,7 +16,8 @@ class Mutant:
 MUTANTS = [
     Mutant("late test one step off", "src/ops/window_aggregate.cc",
            "[judge](const WindowBounds& window) { return reached(window.last, judge); });",
-           "[judge](const WindowBounds& window) { return reached(window.last + Duration{1}, judge); });"),
+           "[judge](const WindowBounds& window) { return reached(window.last + Duration{1}, judge); });",
+           command=["bin/ops_test"]),
     Mutant("windows close a second early", "src/ops/window_aggregate.cc",
            "if (!reached(window.last, context_->watermark)) break;",
            "if (!reached(window.last - Duration{1'000}, context_->watermark)) break;"),
