@@ -1,4 +1,6 @@
 // Watermarks, ticks, idle shards: part 2 of the story.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 
 #include "tests/story/story.h"
@@ -226,8 +228,10 @@ TEST_P(CL, F062_F063_F064_WithoutClampOneClockTakesItsShardAway) {
   fact("F064", text(run.at("10:15:07.2").watermark));
 }
 
-TEST_P(CL, F065_F066_F067_WithoutClampEverythingIsLateInTheEnd) {
-  const StoryRun& run = story("CL");
+// By one subtask, where S3 counts again with the old click that it reads. Alone in a subtask it stays idle,
+// because its watermark does not grow (F304 and next), and the end of time comes when S2 is idle.
+TEST(WithoutClamp, F065_F066_F067_EverythingIsLateInTheEnd) {
+  const StoryRun& run = story("CL", 1);
   for (const StoryMoment& moment : run.moments()) {
     if (moment.watermark < story_event("23:00:00")) continue;
     fact("F065", tuple(moment.at, in_2031(moment.watermark)));
@@ -261,12 +265,12 @@ TEST_P(CL, F068_WithClampTheRunEqualsTheMainLineWriteForWrite) {
   };
   const auto clamped = lines(story("CL clamped"));
   EXPECT_EQ(clamped, lines(story("no crash")));
-  // The values of the fact: its index keys are those of the model's store.
-  EXPECT_EQ(clamped, (std::vector<std::string>{
-                         "(10:14:20.400, ad_7 M10:13, 6, 39, 7)", "(10:15:04.000, ad_7 H10, 1, 41, 7)",
-                         "(10:15:07.200, ad_7 M10:14, 5, 41, 7)", "(10:15:07.200, ad_9 M10:14, 2, 41, 7)",
-                         "(10:15:20.000, ad_9 H10, 1, 41, 7)", "(10:16:45.400, ad_7 M10:15, 2, 44, 7)",
-                         "(10:16:45.400, ad_9 M10:15, 2, 44, 7)"}));
+  // The values of the fact: its index keys are those of the model's store. Rows of one instant have no order.
+  EXPECT_THAT(clamped, ::testing::UnorderedElementsAre(
+                           "(10:14:20.400, ad_7 M10:13, 6, 39, 7)", "(10:15:04.000, ad_7 H10, 1, 41, 7)",
+                           "(10:15:07.200, ad_7 M10:14, 5, 41, 7)", "(10:15:07.200, ad_9 M10:14, 2, 41, 7)",
+                           "(10:15:20.000, ad_9 H10, 1, 41, 7)", "(10:16:45.400, ad_7 M10:15, 2, 44, 7)",
+                           "(10:16:45.400, ad_9 M10:15, 2, 44, 7)"));
 }
 
 }  // namespace

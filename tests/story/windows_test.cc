@@ -160,7 +160,7 @@ TEST_P(SecondWindow, F081_CountsALateClickTwice) {
           "window_start, window_end"
           " UNION ALL SELECT ad_id, 'minutes', SUM(n) FROM"
           " TABLE(TUMBLE(TABLE per_minute, DESCRIPTOR(minute_time), INTERVAL '1' HOUR)) GROUP BY ad_id, "
-          "window_start, window_end;\n"
+          "window_start, window_end ON CONFLICT DO DEDUPLICATE;\n"
           "INSERT INTO hours (ad_id, w, late) SELECT ad_id, 'late', COUNT(*) FROM per_minute$late GROUP BY "
           "ad_id;",
       branch);

@@ -23,6 +23,7 @@ const std::vector<std::pair<const char*, std::function<void(SimulationOptions&)>
       {"no fault of the store", [](SimulationOptions& o) { o.store_fault = o.outages = 0; }},
       {"no loss of power", [](SimulationOptions& o) { o.power_loss = 0; }},
       {"quick uploads", [](SimulationOptions& o) { o.slow_uploads = o.stuck_uploads = 0; }},
+      {"aligned barriers", [](SimulationOptions& o) { o.unaligned = 0; }},
       {"quick sinks", [](SimulationOptions& o) { o.slow_sinks = 0; }},
       {"half the rows", [](SimulationOptions& o) { o.input.rows /= 2; }},
       {"a quarter of the rows", [](SimulationOptions& o) { o.input.rows /= 2; }},

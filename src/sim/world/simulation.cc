@@ -22,6 +22,7 @@ constexpr int kRestartsMax = 60;
 constexpr Duration kInterval{15'000};  // of checkpoints
 // Calls that a job hardly ever makes fail more often than the others.
 constexpr double kRareCalls = 400;  // so much
+constexpr double kFewCalls = 3;
 constexpr double kRareStoreFault = 0.04;
 constexpr double kArrivalsBehindReads = 0.2;  // a request comes just when somebody has read the store
 constexpr double kReaders = 0.001;            // of the steps, somebody takes files away
@@ -41,8 +42,8 @@ class EnvFaults {
       died_at_ = info.path;
       return Fault::kCrash;
     }
-    const bool rare = info.call == Call::kRemoveAll;
-    if (left_ <= 0 || !random_.chance(rare ? kRareCalls * chance_ : chance_)) return Fault::kNone;
+    const double more = info.call == Call::kRemoveAll ? kRareCalls : info.call == Call::kLock ? kFewCalls : 1;
+    if (left_ <= 0 || !random_.chance(more * chance_)) return Fault::kNone;
     --left_;
     const auto faults = faults_of(info.call);
     const Fault fault = faults.empty() ? Fault::kNone : faults[random_.below(faults.size())];
