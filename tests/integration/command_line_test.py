@@ -211,7 +211,7 @@ def test_check_says_what_run_refuses(checks, shell):
         (", 'source.monitor-intervall' = '1 s'", 1002, "source.monitor-intervall"),
     ]
     jobs = [(JOB % option + "SELECT ad_id FROM clicks;", number, "job.sql:5:.*" + re.escape(said)) for option, number, said in options]
-    sink = "INSERT INTO out SELECT ad_id FROM clicks;"
+    sink = "INSERT INTO out SELECT ad_id FROM clicks ON CONFLICT DO DEDUPLICATE;"
     jobs += [
         (JOB.replace("'json'%s", "'jsn'") + "SELECT ad_id FROM clicks;", 4010, "job.sql:5:.*jsn"),
         (JOB.replace("'filesystem'", "'filesystm'") % "" + "SELECT ad_id FROM clicks;", 4010, "job.sql:5:.*filesystm"),
@@ -305,7 +305,7 @@ def test_traps(checks, shell):
                 traps_source() + minutes + traps_sink("u", stored="t") + "INSERT INTO u /*+ OPTIONS('strand.writer' = 'other') */ "
                 + traps_count() + ";"),
         "L08": ("SET 'execution.checkpointing.interval' = '0 s';" + traps_source() + minutes, traps_source() + minutes),
-        "L10": (traps_source() + traps_sink(key="ad_id") + "INSERT INTO t " + traps_count() + ";", traps_source() + minutes),
+        "L10": (traps_source() + traps_sink(key="ad_id") + "INSERT INTO t " + traps_count() + " ON CONFLICT DO DEDUPLICATE;", traps_source() + minutes),
     }
     for rule, (trapped, alike) in rules.items():
         shell.put("trapped.sql", trapped)
