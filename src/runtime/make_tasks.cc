@@ -83,7 +83,6 @@ class TaskMaker {
     bool overtakable = true;                        // all that comes from other stages
     std::vector<std::vector<std::string>> columns;  // by subtask and channel
     std::vector<std::shared_ptr<PipelineTask>> pipelines;
-    std::vector<std::shared_ptr<SinkTask>> sinks;
   };
   struct Place {
     size_t slot = 0;
@@ -373,7 +372,6 @@ class TaskMaker {
       if (parts != nullptr && s == 0) {
         for (const auto& part : *parts) task->restore_ledger(part.ledger);
       }
-      stage.sinks.push_back(task);
       STRAND_OK(task->start());
       tasks_.sinks.push_back(task);
       tasks_.all.push_back(std::move(task));

@@ -1,18 +1,11 @@
 // Facts that no run of the engine is asked for yet, and what they wait for.
-#include <sstream>
-
 #include "tests/story/story.h"
 
 namespace strand::story {
 
 namespace {
 
-struct Missing {
-  const char* reason;
-  const char* ids;
-};
-
-constexpr Missing kMissing[] = {
+constexpr Reasoned kMissing[] = {
     {"barriers do not overtake what a sink has not written yet", "F158"},
     {"defaults of a managed service and of Flink, which the engine does not have", "F163 F254 F279"},
     {"a decision: the index entry begins with the generation, and its shard is by a hash of ours",
@@ -32,13 +25,6 @@ constexpr Missing kMissing[] = {
 
 }  // namespace
 
-std::map<std::string, std::string> not_built() {
-  std::map<std::string, std::string> out;
-  for (const Missing& missing : kMissing) {
-    std::istringstream ids(missing.ids);
-    for (std::string id; ids >> id;) out[id] = missing.reason;
-  }
-  return out;
-}
+std::map<std::string, std::string> not_built() { return by_id(kMissing); }
 
 }  // namespace strand::story

@@ -1,18 +1,11 @@
 // Facts that are not read at parallelism 1, 2 and 4, and why.
-#include <sstream>
-
 #include "tests/story/story.h"
 
 namespace strand::story {
 
 namespace {
 
-struct Once {
-  const char* reason;
-  const char* ids;
-};
-
-constexpr Once kOnce[] = {
+constexpr Reasoned kOnce[] = {
     {"they speak of subtasks and of the groups that each owns, and set the parallelism themselves",
      "F190 F243 F244 F245 F246 F247 F248 F249 F251 F252"},
     {"what `explain` predicts from the settings and a given rate, parallelism among them",
@@ -31,13 +24,6 @@ constexpr Once kOnce[] = {
 
 }  // namespace
 
-std::map<std::string, std::string> told_once() {
-  std::map<std::string, std::string> out;
-  for (const Once& once : kOnce) {
-    std::istringstream ids(once.ids);
-    for (std::string id; ids >> id;) out[id] = once.reason;
-  }
-  return out;
-}
+std::map<std::string, std::string> told_once() { return by_id(kOnce); }
 
 }  // namespace strand::story

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "nlohmann/json.hpp"
 
@@ -142,6 +143,15 @@ std::string floor_of(const StoryRun& run, int64_t epoch) {
     for (const EventTime floor : values) floors.insert(text(floor));
   }
   return floors.size() == 1 ? *floors.begin() : set_of(floors);
+}
+
+std::map<std::string, std::string> by_id(std::span<const Reasoned> groups) {
+  std::map<std::string, std::string> out;
+  for (const Reasoned& group : groups) {
+    std::istringstream ids(group.ids);
+    for (std::string id; ids >> id;) out[id] = group.reason;
+  }
+  return out;
 }
 
 }  // namespace strand::story

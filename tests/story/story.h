@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,13 @@ const std::map<std::string, Fact>& facts();
 
 /// The fact must say `found`.
 void fact(const std::string& id, const std::string& found);
+/// Facts that share a reason.
+struct Reasoned {
+  const char* reason;
+  const char* ids;  // with spaces between
+};
+/// Each id with its reason.
+std::map<std::string, std::string> by_id(std::span<const Reasoned> groups);
 /// Facts that are not read at parallelism 1, 2 and 4 -> why.
 std::map<std::string, std::string> told_once();
 /// Facts that no test reads from a run yet -> what they wait for.

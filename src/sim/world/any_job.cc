@@ -9,6 +9,7 @@
 #include "sim/world/made_input.h"
 #include "sim/world/sim_connector.h"
 #include "sim/world/simulation.h"
+#include "sim/world/table_kinds.h"
 #include "sim/world/virtual_driver.h"
 
 namespace strand::sim {
@@ -127,10 +128,8 @@ struct Maker {
 // ---- what must come out
 
 /// Rows of all tables as text: those with a key by it, the others with how often they are there.
-using Found = std::map<std::string, std::string>;
-
-Found found_in(const SimTables& store, const plan::Plan& job) {
-  Found out;
+TableRows found_in(const SimTables& store, const plan::Plan& job) {
+  TableRows out;
   for (const plan::NodePtr& sink : job.sinks) {
     const auto& write = std::get<plan::SinkWrite>(sink->detail);
     const std::string& table = write.table.name;
@@ -159,19 +158,7 @@ class AnyJudge final : public Judge {
     SimStore store;
     if (Status status = recount(input, store); !status.ok())
       return {"the recount fails: " + status.to_string()};
-    Found found = found_in(tables.store, job_);
-    std::vector<std::string> out;
-    for (const auto& [key, should] : found_in(store.tables(), job_)) {
-      const auto at = found.find(key);
-      if (at == found.end()) {
-        out.push_back(key + ": nothing, recount " + should);
-      } else if (at->second != should) {
-        out.push_back(key + ": " + at->second + ", recount " + should);
-      }
-      found.erase(key);
-    }
-    for (const auto& [key, is] : found) out.push_back(key + ": " + is + ", which the recount lacks");
-    return out;
+    return differing_rows(found_in(store.tables(), job_), found_in(tables.store, job_));
   }
 
  private:

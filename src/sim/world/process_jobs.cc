@@ -233,7 +233,8 @@ class ProcessJudge final : public Judge {
  public:
   ProcessJudge(ProcessKind kind, bool log) : kind_(kind), log_(log) {}
   std::vector<std::string> differences(const ClickInput& input, const Tables& tables) const override {
-    std::vector<std::string> out = differing_rows(recount_totals(good_clicks(input), kind_), tables.store);
+    std::vector<std::string> out =
+        differing_rows(recount_totals(good_clicks(input), kind_), result_rows(tables.store));
     if (log_) compare_log(input, tables.store, out);
     return out;
   }

@@ -199,7 +199,8 @@ class TableJudge final : public Judge {
   explicit TableJudge(uint64_t seed) : kind_(kind_of(seed)), shape_(table_shape_of(seed)) {}
 
   std::vector<std::string> differences(const ClickInput& input, const Tables& tables) const override {
-    std::vector<std::string> out = differing_rows(kind_.recount(good_clicks(input), shape_), tables.store);
+    std::vector<std::string> out =
+        differing_rows(kind_.recount(good_clicks(input), shape_), result_rows(tables.store));
     if (shape_.log) compare_log(input, tables.store, out);
     return out;
   }

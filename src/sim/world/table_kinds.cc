@@ -98,7 +98,7 @@ std::map<std::string, Clicks> by_ad(const Clicks& clicks) {
   return out;
 }
 
-std::vector<std::string> differing_rows(const TableRows& recount, const SimTables& store) {
+TableRows result_rows(const SimTables& store) {
   TableRows found;
   for (const auto& [key, row] : store.rows("result")) {
     for (const auto& [writer, cell] : row.writers) {
@@ -106,6 +106,10 @@ std::vector<std::string> differing_rows(const TableRows& recount, const SimTable
       for (const auto& value : cell.values) line += (line.empty() ? "" : " ") + value.value_or("null");
     }
   }
+  return found;
+}
+
+std::vector<std::string> differing_rows(const TableRows& recount, TableRows found) {
   std::vector<std::string> out;
   for (const auto& [key, values] : recount) {
     const auto at = found.find(key);

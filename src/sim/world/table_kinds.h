@@ -45,7 +45,9 @@ extern const TableKind kPattern;
 Clicks good_clicks(const ClickInput& input);
 std::map<std::string, Clicks> by_ad(const Clicks& clicks);
 inline bool even(const ClickLine& click) { return click.spend % 2 == 0; }
-/// What differs between the table `result` and the recount.
-std::vector<std::string> differing_rows(const TableRows& recount, const SimTables& store);
+/// The rows of the table `result`.
+TableRows result_rows(const SimTables& store);
+/// What differs between the rows that were found and the recount.
+std::vector<std::string> differing_rows(const TableRows& recount, TableRows found);
 
 }  // namespace strand::sim
