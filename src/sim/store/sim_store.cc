@@ -138,18 +138,19 @@ class SimStore::TableConnection final : public table::TableStore {
     for (const SimRequest& request : requests) send({request});
   }
 
-  /// Where values are not absolute (W1 taken away), a write adds what it differs by from the last one sent.
-  std::vector<int64_t> what_it_adds(const Request& request) {
+  /// Where values are not absolute (W1 taken away), a write adds what a number differs by from the last one
+  /// sent. What is no number has no sum: it stays absolute.
+  std::vector<std::optional<int64_t>> what_it_adds(const Request& request) {
     if (store_.options_.rules.w1 || request.kind == Request::Kind::kRemove ||
         request.kind == Request::Kind::kDelete)
       return {};
-    std::vector<int64_t> added;
+    std::vector<std::optional<int64_t>> added;
     std::vector<int64_t>& sent = sent_[request.key];
     sent.resize(sender_.spec.values->size());
     for (size_t i = 0; i < sent.size(); ++i) {
       const columnar::Column& column = request.batch->column(sender_.spec.key->size() + i);
-      const int64_t value = std::stoll(columnar::value_to_string(column, request.row));
-      added.push_back(value - std::exchange(sent[i], value));
+      const std::optional<int64_t> value = number_in(columnar::value_to_string(column, request.row));
+      added.push_back(value ? std::optional(*value - std::exchange(sent[i], *value)) : std::nullopt);
     }
     return added;
   }

@@ -1,6 +1,7 @@
 #include "sim/store/sim_tables.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "columnar/print.h"
 
@@ -36,13 +37,23 @@ SimValues values_of(const Request& request, size_t keys) {
   return values;
 }
 
-void add_to(SimValues& values, const std::vector<int64_t>& added) {
-  for (size_t i = 0; i < values.size() && i < added.size(); ++i) {
-    values[i] = std::to_string(std::stoll(values[i].value_or("0")) + added[i]);
+/// Takes what is absolute, and adds to the numbers what `added` says.
+void add_to(SimValues& values, SimValues absolute, const std::vector<std::optional<int64_t>>& added) {
+  values.resize(absolute.size());
+  for (size_t i = 0; i < absolute.size(); ++i) {
+    const bool sums = i < added.size() && added[i];
+    values[i] = sums ? std::to_string(number_in(values[i].value_or("")).value_or(0) + *added[i])
+                     : std::move(absolute[i]);
   }
 }
 
 }  // namespace
+
+std::optional<int64_t> number_in(std::string_view value) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc() && end == value.data() + value.size() ? std::optional(number) : std::nullopt;
+}
 
 Status SimTables::fenced(const std::string& what) const {
   return Status(ErrorCode::kFenced, "expected to own " + what + ", found a newer start of the job");
@@ -142,7 +153,7 @@ void SimTables::put(const SimSender& sender, const SimRequest& wire) {
   if (rules_.w1 || !known || request.kind != Request::Kind::kPut) {
     cell.values = values_of(request, keys);
   } else {
-    add_to(cell.values, wire.added);
+    add_to(cell.values, values_of(request, keys), wire.added);
   }
   cell.tag = request.tag;
   cell.gone = false;

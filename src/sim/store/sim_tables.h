@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "connect/table/history.h"
@@ -18,10 +19,13 @@ namespace table = connect::table;
 /// Values as text, as columnar prints them; nothing: NULL.
 using SimValues = std::vector<std::optional<std::string>>;
 
+/// The whole number that a value is, nothing where it is none.
+std::optional<int64_t> number_in(std::string_view value);
+
 /// A request as it travels: with the conditions of its sender, who may be dead when it arrives.
 struct SimRequest {
   table::Request request;
-  std::vector<int64_t> added;  // used where values are not absolute (rule W1 taken away): what it adds
+  std::vector<std::optional<int64_t>> added;  // where values are not absolute (W1 taken away): what it adds
 };
 struct SimSender {
   table::WriterSpec spec;
