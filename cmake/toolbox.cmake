@@ -17,6 +17,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 if(STRAND_SANITIZE)
   add_compile_options(-fsanitize=${STRAND_SANITIZE})
+  add_compile_options(-Wno-maybe-uninitialized) # instrumented code hides from g++ 12 what is set; the release build has this warning
   add_link_options(-fsanitize=${STRAND_SANITIZE})
   if(STRAND_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)

@@ -294,9 +294,10 @@ void add_sim(CLI::App& app, Context& context, int& exit_code) {
   command->add_option("--threads", arguments->threads, "Runs at the same time")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  command->add_flag("--random-jobs", arguments->random_jobs,
-                    "More than half of the runs take a random job: windows, joins and functions of each "
-                    "kind, OVER, Top-N, patterns");
+  CLI::Option* random_jobs =
+      command->add_flag("--random-jobs", arguments->random_jobs,
+                        "More than half of the runs take a random job: windows, joins and functions of each "
+                        "kind, OVER, Top-N, patterns");
   CLI::Option* only =
       command->add_option("--only", arguments->only, "Run this seed alone, twice, and compare the traces")
           ->check(at_least(1));
@@ -306,7 +307,8 @@ void add_sim(CLI::App& app, Context& context, int& exit_code) {
       command
           ->add_flag("--canaries", arguments->canaries,
                      "Take each defence away in turn: a run must differ then, and none with it")
-          ->excludes(only);
+          ->excludes(only)
+          ->needs(random_jobs);
   command->add_option("--canary", arguments->canary, "Only the defences whose name contains this")
       ->needs(canaries);
   command->footer(
