@@ -20,6 +20,8 @@ LastEnd last_end(const std::string& job, const JobEnd& end, WallTime at) {
     case JobEnd::Kind::kInputEnded:
       return {job, "came to the end of its input" + when,
               "its windows are closed for good; strandline run --from none reads the input anew"};
+    case JobEnd::Kind::kReadOnce:
+      return {job, "had read what was there" + when, kGoOn};
     case JobEnd::Kind::kStopped:
       if (!end.drained) return {job, "stopped" + when + " with savepoint " + end.savepoint, kGoOn};
       return {job, "drained" + when + " with savepoint " + end.savepoint,

@@ -13,8 +13,8 @@
 
 namespace strand::engine {
 
-/// The writer of a recount. It owns `final_X` for each whole number `F_X` of a table in which some have a late
-/// partner, and `final_dirty`.
+/// The writer of a recount. It owns `final_X` for each whole number `F_X` of a table in which some have a
+/// late partner, and `final_dirty`.
 inline constexpr const char* kFinalWriter = "final";
 inline constexpr const char* kFinalDirty = "final_dirty";
 

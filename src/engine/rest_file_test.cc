@@ -88,8 +88,8 @@ TEST(FindJob, AJobThatHasEndedIsSaidHow) {
 
 TEST(LastEnd, SaysForEveryKindOfEndWhatHelps) {
   JobEnd end;
-  for (const auto kind : {JobEnd::Kind::kInputEnded, JobEnd::Kind::kStopped, JobEnd::Kind::kAbandoned,
-                          JobEnd::Kind::kFailed, JobEnd::Kind::kRefused}) {
+  for (const auto kind : {JobEnd::Kind::kInputEnded, JobEnd::Kind::kReadOnce, JobEnd::Kind::kStopped,
+                          JobEnd::Kind::kAbandoned, JobEnd::Kind::kFailed, JobEnd::Kind::kRefused}) {
     end.kind = kind;
     end.error = Status(ErrorCode::kBadRow, "no JSON").at("clicks/S1 position 7");
     const LastEnd told = last_end("j", end, kQuarterPast);

@@ -90,6 +90,9 @@ Exit end_code(const JobEnd& end) {
   switch (end.kind) {
     case JobEnd::Kind::kInputEnded:
       return kDone;
+    case JobEnd::Kind::kReadOnce:
+      std::fprintf(stderr, "read what was there; %s\n", what_stands(end).c_str());
+      return kDone;
     case JobEnd::Kind::kStopped:
       std::fprintf(stderr, "stopped; savepoint %s\n", end.savepoint.c_str());
       return kDone;
@@ -187,6 +190,7 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   if (!log.ok()) return report(log.status());
   auto options = job_options(plan, folder, this_machine());
   if (!options.ok()) return report(options.status());
+  options->once = command.once;
   auto restart = restart_options(plan);
   if (!restart.ok()) return report(restart.status());
   const auto alarm_after = no_progress_after(plan);

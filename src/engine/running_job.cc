@@ -38,9 +38,9 @@ Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& sta
   }
   if (abandoned_) driver_->stop();
   const Status ended = driver_->run();
+  note_end(attempt_->view());
   if (ended.ok()) return attempt_->finished();
   drain_failed_ = attempt_->drain_failed();
-  note_end(attempt_->view());
   std::unique_ptr<runtime::JobAttempt> dead;
   {
     const std::lock_guard lock(mutex_);
@@ -100,8 +100,8 @@ JobEnd RunningJob::run(const runtime::RestoreChoice& choice) {
     if (finished.ok()) {
       const std::lock_guard lock(stop_mutex_);
       if (!*finished) return {JobEnd::Kind::kAbandoned, {}, {}};
-      return {
-          savepoint_.empty() ? JobEnd::Kind::kInputEnded : JobEnd::Kind::kStopped, {}, savepoint_, drained_};
+      if (!savepoint_.empty()) return {JobEnd::Kind::kStopped, {}, savepoint_, drained_, stands_};
+      return {options_.once ? JobEnd::Kind::kReadOnce : JobEnd::Kind::kInputEnded, {}, {}, false, stands_};
     }
     if (!ever_started) return {JobEnd::Kind::kRefused, finished.status(), {}};
     const std::optional<Duration> wait =

@@ -20,6 +20,7 @@ namespace strand::engine {
 struct JobEnd {
   enum class Kind : uint8_t {
     kInputEnded,
+    kReadOnce,   // everything that was there
     kStopped,    // by a savepoint
     kAbandoned,  // without one: safe, a restart replays
     kFailed,     // restarts used up

@@ -35,6 +35,7 @@ JobAttempt::JobAttempt(const plan::Plan& plan, const connect::Registry& registry
   context_.memory_watch = &memory_watch_;
   context_.groups = &groups_;
   context_.at_least_once = options.at_least_once;
+  context_.once = options.once;
 }
 
 JobAttempt::~JobAttempt() {
@@ -260,7 +261,7 @@ Status JobAttempt::find_shards(bool first, WallTime now) {
     Tasks::Source& source = tasks_.sources[i];
     STRAND_TRY(auto found, source.finder->find());
     STRAND_OK(assign(source, i, std::move(found)));
-    const auto interval = source.finder->interval();
+    const auto interval = options_.once ? std::nullopt : source.finder->interval();
     known.look_again = interval ? now + *interval : WallTime::never();
     if (interval) continue;
     known.final = true;
@@ -489,7 +490,8 @@ Result<Step> JobAttempt::step(WallTime now) {
   if (!ending_ && !stopped_ && source_tasks_ > 0 && sources_ended_ == source_tasks_) {
     // The end of input: a last checkpoint commits what the sinks hold back.
     ending_ = true;
-    STRAND_OK(feed(checkpoint::SavepointAsked{{0, true, true, SnapshotKind::kCheckpoint}}, now));
+    const bool drain = !options_.once;
+    STRAND_OK(feed(checkpoint::SavepointAsked{{0, true, drain, SnapshotKind::kCheckpoint}}, now));
   }
   STRAND_OK(watch_memory(now));
   STRAND_OK(feed(checkpoint::TimePassed{}, now));

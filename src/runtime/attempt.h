@@ -34,6 +34,9 @@ struct JobOptions {
   int retained = 1;
   checkpoint::CoordinatorOptions checkpoints;
   bool at_least_once = false;
+  /// The job ends with a checkpoint when everything is read that is there, and event time does not end with
+  /// it: the next run goes on as if there had been no end. Shards are looked for at the start only.
+  bool once = false;
   /// Barriers of checkpoints overtake rows when so much time has passed since they began; nothing: never.
   std::optional<Duration> overtake_after;
   /// Raised by a deployment of a new version; the first is 1.

@@ -20,7 +20,8 @@ EventTime raise(std::vector<checkpoint::OperatorPart>& parts, EventTime least) {
 
 bool closes_windows(const plan::Detail& detail) {
   const auto* function = std::get_if<plan::Function>(&detail);
-  return std::holds_alternative<plan::WindowAggregate>(detail) || (function != nullptr && function->waits_for_time);
+  return std::holds_alternative<plan::WindowAggregate>(detail) ||
+         (function != nullptr && function->waits_for_time);
 }
 
 }  // namespace

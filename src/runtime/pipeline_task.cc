@@ -176,9 +176,20 @@ Result<bool> PipelineTask::let_barrier_overtake(WallTime now, Phase upto, bool f
 }
 
 Status PipelineTask::end_if_ended() {
-  if (ended_ || source_ == nullptr || !source_->all_ended()) return Status();
+  if (ended_ || source_ == nullptr) return Status();
+  if (context_.once) return end_once();
+  if (!source_->all_ended()) return Status();
   ended_ = true;
   STRAND_OK(chain_->end_to_all(source_->outputs));
+  context_.master->post(SourceEnded{id_});
+  return Status();
+}
+
+/// What comes behind that and before the barrier of the last checkpoint is read, too.
+Status PipelineTask::end_once() {
+  if (told_caught_up_ || !source_->caught_up()) return Status();
+  told_caught_up_ = true;
+  STRAND_OK(source_->settle(now_, *chain_));
   context_.master->post(SourceEnded{id_});
   return Status();
 }

@@ -51,6 +51,7 @@ class PipelineTask final : public Task {
   Status on_written(SnapshotWritten written);
   void give_up_uploads(Epoch upto);
   Status end_if_ended();
+  Status end_once();
 
   std::unique_ptr<SourceHead> source_;
   std::unique_ptr<Chain> chain_;
@@ -67,6 +68,7 @@ class PipelineTask final : public Task {
   WallTime now_;
   bool told_held_ = false;
   bool ended_ = false;
+  bool told_caught_up_ = false;
   Epoch last_{0};  // of a stop whose barrier has passed
   bool done_ = false;
   std::string blocked_;

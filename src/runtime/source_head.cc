@@ -1,6 +1,7 @@
 #include "runtime/source_head.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/text.h"
 #include "expr/failing_row.h"
@@ -171,10 +172,11 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
       told_no_shards_ = true;
       STRAND_OK(chain.status_to_all(outputs, true));
     }
-    ended_ = true;
+    ended_ = caught_up_ = true;
     tell_group();
     return false;
   }
+  caught_up_ = false;
   if (all_paused()) {
     poll_again_ = WallTime::never();
     return false;
@@ -187,6 +189,7 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
     return true;
   }
   ended_ = polled.kind == flow::Polled::Kind::kEnded;
+  caught_up_ = ended_ || (polled.until > now && std::ranges::none_of(paused_, std::identity()));
   if (ended_) tell_group();
   poll_again_ = polled.kind == flow::Polled::Kind::kEnded ? WallTime::never() : polled.until;
   ChainOutput out(chain, outputs);
@@ -395,6 +398,17 @@ Status SourceHead::tick(WallTime now, Chain& chain) {
   align(now);
   if (first_watermark_.millis == 0 && watermarks_.watermark() > EventTime::min()) first_watermark_ = now;
   return report_changes(now);
+}
+
+Status SourceHead::settle(WallTime now, Chain& chain) {
+  if (options_.stream_time && options_.scan.watermark && options_.scan.watermark->idle_timeout) {
+    ChainOutput out(chain, outputs);
+    for (size_t shard = 0; shard < shard_ended_.size(); ++shard) {
+      if (!shard_ended_[shard] && !watermarks_.view(shard).last_read) watermarks_.begin_idle(shard, out);
+    }
+    STRAND_OK(out.take());
+  }
+  return tick(now, chain);
 }
 
 std::vector<ShardState> SourceHead::positions() const {

@@ -56,6 +56,11 @@ class SourceHead {
   Status tick(WallTime now, Chain& chain);
   WallTime next_tick() const { return next_tick_; }
   bool all_ended() const { return final_ && ended_; }
+  /// No shard will come, and the last poll found all of them read as far as they go now.
+  bool caught_up() const { return final_ && caught_up_; }
+  /// Before a run that reads once ends: tells how far event time has come. A shard that had nothing for this
+  /// run is not waited for where the table has an idle timeout, which nobody stays to wait for.
+  Status settle(WallTime now, Chain& chain);
   std::vector<ShardState> positions() const;
   void view(TaskView& view, WallTime now) const;
   const SourceOptions& options() const { return options_; }
@@ -89,6 +94,7 @@ class SourceHead {
   WallTime poll_again_{0};
   bool final_ = false;
   bool ended_ = false;
+  bool caught_up_ = false;
   bool told_no_shards_ = false;
   std::vector<bool> shard_ended_;
   std::vector<bool> warned_unit_;  // by shard

@@ -82,7 +82,7 @@ struct Declined {
   Epoch epoch;
   Status status;
 };
-/// All input of a source task has ended.
+/// All input of a source task has ended; in a run that reads once, what was there has been read.
 struct SourceEnded {
   int32_t task;
 };
@@ -179,6 +179,7 @@ struct AttemptContext {
   WatermarkGroups* groups = nullptr;
   std::string snapshot_dir;
   bool at_least_once = false;  // operators read on while barriers are under way
+  bool once = false;           // see JobOptions
 };
 
 /// Writes a task's snapshot on the executor; the answer comes to `task`'s mailbox.

@@ -51,7 +51,8 @@ class ShardWatermarks : private PartListener {
 
   /// Shards are numbered in the order in which they are added; numbers are not used again.
   size_t add(std::string name);
-  /// For tests that take rule T7 away: the shard comes with the idle mark of an earlier life.
+  /// Marks the shard idle at once: where nobody stays to wait for its timeout, and in tests that take rule T7
+  /// away.
   void begin_idle(size_t shard, WatermarkOutput& out);
   /// The shard is somebody else's now and is forgotten from the next tick on.
   void remove(size_t shard) { multiplexer_.remove(shard); }

@@ -439,6 +439,48 @@ def test_after_the_end(checks, shell):
     check_refusal(checks, "status of a failed job", shell.run("status", "counts"), NO_JOB, 1005, "failed at .*STRAND-3001", "strandline run")
 
 
+def test_once(checks, shell):
+    """A run that reads once ends without the end of event time: a window that spans runs is counted whole, whether files grow or are new."""
+    def minutes(name):
+        rows = sqlite3.connect(shell.folder / (name + ".db")).execute("SELECT bucket, n FROM minutes ORDER BY bucket")
+        return dict(rows.fetchall())
+
+    def put(name, seconds):
+        with open(shell.folder / "clicks" / name, "ab") as file:
+            file.write(b"".join(click_line(f"{name}{n}", "ad", START_MS + n * 1_000) for n in seconds))
+
+    def read_once(name, options):
+        shell.put("job.sql", f"SET 'pipeline.name' = '{name}';\n" + JOB % options + WINDOWS.replace("minutes.db", name + ".db"))
+        code, _, err = shell.run("run", "job.sql", "--once", "--set", "execution.checkpointing.interval=200ms")
+        checks.equal(code, DONE, "a run that reads once ends with exit code 0")
+        return err
+
+    growing_files, idle = ", 'source.monitor-interval' = '100 ms'", ", 'scan.watermark.idle-timeout' = '1 h'"
+    (shell.folder / "clicks").mkdir()
+    put("a.json", range(100))
+    err = read_once("grow", growing_files)
+    checks.check("read what was there; the last checkpoint stands" in err, "the run says how it ended and where the next goes on", err)
+    checks.equal(minutes("grow"), {"10:00": 60}, "only the minute that is over is told")
+    put("a.json", range(100, 200))
+    read_once("grow", growing_files)
+    checks.equal(minutes("grow"), {"10:00": 60, "10:01": 60, "10:02": 60}, "a minute that spans two runs is counted whole")
+    read_once("grow", growing_files)
+    checks.equal(minutes("grow"), {"10:00": 60, "10:01": 60, "10:02": 60}, "a run that finds nothing new changes nothing")
+    put("b.json", range(200, 300))
+    read_once("grow", growing_files)
+    checks.equal(len(minutes("grow")), 3, "a file that had nothing for this run may go on, and is waited for")
+    put("b.json", range(300, 360))
+    read_once("grow", growing_files + idle)
+    checks.equal(minutes("grow"), {f"10:0{n}": 60 for n in range(5)}, "but not where the table has an idle timeout")
+    read_once("files", "")
+    put("c.json", range(360, 420))
+    read_once("files", "")
+    checks.equal(minutes("files"), {f"10:0{n}": 60 for n in range(6)}, "a file of a table that is not watched has ended with its run")
+    check_refusal(checks, "status behind such a run", shell.run("status", "files"), NO_JOB, 1005, "had read what was there at", "strandline run")
+    done = shell.run("run", "job.sql")
+    checks.check(done[0] == DONE and minutes("files")["10:06"] == 60, "a run to the end closes what is left", done[2])
+
+
 def test_why_and_alarm(checks, shell):
     """No window closes: the log says so by itself, `why` says the cause, and both what would release it."""
     shell.put("clicks/a.json", b"".join(click_line(f"a{n}", "ad", START_MS + n * 1_000) for n in range(300)))

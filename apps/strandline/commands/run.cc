@@ -12,6 +12,7 @@ struct RunArguments {
   std::string from;
   std::string ui;
   std::string log_format;
+  bool once = false;
 };
 
 int run(Context& context, const RunArguments& arguments) {
@@ -22,6 +23,7 @@ int run(Context& context, const RunArguments& arguments) {
   command.from = arguments.from;
   command.environment = context.environment;
   command.log_format = arguments.log_format;
+  command.once = arguments.once;
   command.warnings = compiled->warnings;
   command.notes = compiled->notes;
   if (!arguments.ui.empty()) {
@@ -41,6 +43,10 @@ void add_run(CLI::App& app, Context& context, int& exit_code) {
   command->add_option("--from", arguments->from,
                       "latest, none, or the path of a checkpoint or savepoint (default: latest, unless "
                       "execution.state-recovery.path is set)");
+  command->add_flag(
+      "--once", arguments->once,
+      "Read what is there, write, checkpoint and end; event time does not end, and the next run "
+      "goes on from there");
   command->add_option("--ui", arguments->ui,
                       "ADDRESS:PORT of loopback for status and control, or off (default: 127.0.0.1:8081, "
                       "else the next free port)");
