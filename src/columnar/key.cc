@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "columnar/batch.h"
+#include "columnar/key_parts.h"
 
 namespace strand::columnar {
 
@@ -153,6 +154,7 @@ class KeyReader {
  public:
   explicit KeyReader(std::string_view bytes) : bytes_(bytes) {}
   bool done() const { return bytes_.empty(); }
+  size_t left() const { return bytes_.size(); }
 
   void value(ColumnBuilder& out) {
     if (raw<char>() == '\0') return out.append_null();
@@ -179,6 +181,17 @@ class KeyReader {
       for (uint32_t i = 0; i < elements; ++i) value(out.child(child));
     }
     out.close_nested();
+  }
+
+  void pass(const Type& type) {
+    if (raw<char>() == '\0') return;
+    if (const int width = fixed_width(type.kind); width > 0) return void(take(static_cast<size_t>(width)));
+    if (type.kind == TypeKind::kBoolean) return void(take(1));
+    if (type.kind == TypeKind::kString || type.kind == TypeKind::kBytes) return void(take(raw<uint32_t>()));
+    const uint32_t elements = type.kind == TypeKind::kRow ? 1 : raw<uint32_t>();
+    for (const auto& child : type.children) {
+      for (uint32_t i = 0; i < elements; ++i) pass(*child.type);
+    }
   }
 
  private:
@@ -223,6 +236,18 @@ void decode_key(std::string_view key, std::span<ColumnBuilder* const> columns) {
   KeyReader reader(key);
   for (ColumnBuilder* column : columns) reader.value(*column);
   STRAND_CHECK(reader.done());
+}
+
+size_t decode_key_parts(std::string_view key, std::span<const KeyPart> parts) {
+  KeyReader reader(key);
+  for (const KeyPart& part : parts) {
+    if (part.to == nullptr) {
+      reader.pass(*part.type);
+    } else {
+      reader.value(*part.to);
+    }
+  }
+  return key.size() - reader.left();
 }
 
 }  // namespace strand::columnar

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "base/hash.h"
+#include "columnar/key_parts.h"
 #include "columnar/random_column_test.h"
 
 namespace strand::columnar {
@@ -31,6 +33,21 @@ RC_GTEST_PROP(Key, DecodesToTheValuesItWasMadeOf, ()) {
   const std::vector<ColumnBuilder*> columns = {&builder.column(0), &builder.column(1)};
   batch.for_each_row([&](int64_t row) {
     decode_key(key_of(batch, row), columns);
+    builder.end_row(batch.kind(row));
+  });
+  RC_ASSERT(texts(builder.finish()) == texts(batch));
+}
+
+RC_GTEST_PROP(Key, SomeOfItsValuesAreReadAloneAndTheOthersPassedOver, ()) {
+  const Batch batch = random_batch(random_schema());
+  BatchBuilder builder(batch.schema());
+  const KeyPart first{builder.column(0).type().get(), nullptr};
+  const KeyPart second{builder.column(1).type().get(), &builder.column(1)};
+  batch.for_each_row([&](int64_t row) {
+    const std::string key = key_of(batch, row);
+    const size_t size = decode_key_parts(key + "what follows", std::array{first, second});
+    RC_ASSERT(size == key.size());
+    builder.column(0).append_from(batch.column(0), row);
     builder.end_row(batch.kind(row));
   });
   RC_ASSERT(texts(builder.finish()) == texts(batch));

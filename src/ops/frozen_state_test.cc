@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "ops/interval_join.h"
 #include "ops/operators.h"
+#include "ops/regular_join.h"
 #include "tests/support/click_rows.h"
 
 namespace strand::ops {
@@ -83,6 +84,17 @@ OperatorHarness::Make interval_job(IntervalJoinOptions::Rules rules) {
   options.sides[0].outer = rules == IntervalJoinOptions::Rules::kSql;
   options.output = std::make_shared<const columnar::Schema>(std::move(fields));
   return [options] { return make_interval_join(options); };
+}
+
+OperatorHarness::Make regular_job(bool outer) {
+  RegularJoinOptions options;
+  std::vector<columnar::Field> fields;
+  for (auto& side : options.sides) {
+    side = {click_schema(), {2}, outer};
+    fields.insert(fields.end(), side.schema->fields().begin(), side.schema->fields().end());
+  }
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return [options] { return make_regular_join(options); };
 }
 
 /// Rows that come at random, with texts that grow, move and outgrow a page.
@@ -164,6 +176,9 @@ RC_GTEST_PROP(FrozenState, IntervalJoinsOfSql, ()) {
 RC_GTEST_PROP(FrozenState, IntervalJoinsOfStreams, ()) {
   check_late_files(interval_job(IntervalJoinOptions::Rules::kStream), 2);
 }
+
+RC_GTEST_PROP(FrozenState, RegularJoins, ()) { check_late_files(regular_job(false), 2); }
+RC_GTEST_PROP(FrozenState, OuterRegularJoins, ()) { check_late_files(regular_job(true), 2); }
 
 std::set<std::string> files_of(const HarnessSnapshot& snapshot) {
   std::set<std::string> files;

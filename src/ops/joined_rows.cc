@@ -1,70 +1,129 @@
 #include "ops/joined_rows.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 
 namespace strand::ops {
 
-JoinedRows::Row& JoinedRows::add(uint64_t key_hash, std::string_view key, std::string_view bytes,
-                                 WallTime now) {
-  const Id id = rows_.find_or_add(hash64(bytes), bytes);
-  Row& added = rows_[id];
-  if (added.count++ == 0) {
-    added.key = keys_.find_or_add(key_hash, key);
-    Key& list = keys_[added.key];
-    added.next = list.first;
-    added.previous = kNone;
-    if (list.first != kNone) rows_[list.first].previous = id;
-    list.first = id;
-  }
-  ++count_;
-  write(id, now);
-  return added;
+JoinedRows::Id JoinedRows::find(const Bytes& row) const {
+  return by_bytes_.find(row.hash, [&](Id each) { return rows_.body(each) == row.bytes; });
 }
 
-bool JoinedRows::remove(std::string_view bytes) {
-  const Id id = rows_.find(hash64(bytes), bytes);
+void JoinedRows::add(const Key& key, const Bytes& row, int64_t partners, WallTime now) {
+  Id id = find(row);
+  ++count_;
+  const auto counted = static_cast<int32_t>(partners);
+  if (id == kNone) {
+    id = rows_.add(key.hash, {now.millis, 1, counted}, row.bytes);
+    put(id, key, row.hash);
+  } else {
+    Row::Head& head = rows_[id].head;
+    head = {now.millis, head.count + 1, counted};
+    rows_.changed(id);
+  }
+  note(id);
+}
+
+void JoinedRows::put(Id id, const Key& key, uint64_t row_hash) {
+  by_bytes_.add(row_hash, id);
+  const Id head = first(key);
+  if (head == kNone) {
+    rows_[id].next = rows_[id].previous = id;
+    keys_.add(key.hash, id);
+    return;
+  }
+  const Id last = rows_[head].previous;
+  rows_[id].previous = last;
+  rows_[id].next = head;
+  rows_[last].next = id;
+  rows_[head].previous = id;
+}
+
+bool JoinedRows::remove(const Bytes& row) {
+  const Id id = find(row);
   if (id == kNone) return false;
   --count_;
-  if (--rows_[id].count == 0) erase(id);
+  if (--rows_[id].head.count > 0) {
+    rows_.changed(id);
+  } else {
+    erase(id);
+  }
   return true;
 }
 
 void JoinedRows::erase(Id id) {
+  const uint64_t key_hash = rows_.hash(id);
+  by_bytes_.erase(hash64(rows_.body(id)), id);
   const Row gone = rows_[id];
-  if (gone.next != kNone) rows_[gone.next].previous = gone.previous;
-  if (gone.previous != kNone) {
+  const bool first = keys_.find(key_hash, [&](Id each) { return each == id; }) != kNone;
+  if (first) keys_.erase(key_hash, id);
+  if (gone.next != id) {
+    if (first) keys_.add(key_hash, gone.next);
     rows_[gone.previous].next = gone.next;
-  } else {
-    keys_[gone.key].first = gone.next;
-    if (gone.next == kNone) keys_.erase(gone.key);
+    rows_[gone.next].previous = gone.previous;
   }
+  rows_[id].head.count = 0;
   rows_.erase(id);
 }
 
-JoinedRows::Id JoinedRows::first(uint64_t key_hash, std::string_view key) const {
-  const auto id = keys_.find(key_hash, key);
-  return id == state::KeySlots<Key>::kNone ? kNone : keys_[id].first;
+JoinedRows::Id JoinedRows::first(const Key& key) const {
+  return keys_.find(key.hash, [&](Id each) { return rows_.body(each).starts_with(key.bytes); });
 }
 
-void JoinedRows::write(Id id, WallTime now) {
-  rows_[id].written = now;
-  if (ordered_) writes_.push_back({now, id});
+void JoinedRows::partners_of(const Key& key, std::vector<Id>& out) const {
+  const Id head = first(key);
+  if (head == kNone) return;
+  Id id = head;
+  do {
+    out.push_back(id);
+    id = rows_[id].next;
+  } while (id != head);
+}
+
+void JoinedRows::add_partners(Id id, int32_t by, WallTime now) {
+  rows_[id].head.partners += by;
+  rows_[id].head.written = now.millis;
+  rows_.changed(id);
+  note(id);
+}
+
+void JoinedRows::note(Id id) {
+  if (ordered_) writes_.push_back({rows_[id].head.written, id});
+}
+
+Status JoinedRows::restore(const std::vector<state::Section>& sections, const Owner& owner) {
+  STRAND_OK(rows_.restore(sections, owner.groups, owner.mine));
+  rows_.for_each([&](Id id) {
+    put(id, {rows_.hash(id), owner.key_of(rows_.body(id))}, hash64(rows_.body(id)));
+    count_ += rows_[id].head.count;
+    note(id);
+  });
+  std::ranges::sort(writes_, {}, &Write::at);
+  return Status();
+}
+
+void JoinedRows::prefetch(Near near, uint64_t key_hash) const {
+  const Id id = near == Near::kSlot ? kNone : keys_.guess(key_hash);
+  if (near == Near::kSlot) keys_.prefetch(key_hash);
+  if (near == Near::kRow) rows_.prefetch(id);
+  if (near == Near::kBytes) rows_.prefetch_body(id);
 }
 
 bool JoinedRows::is_newest(const Write& write) const {
-  return rows_[write.id].count > 0 && rows_[write.id].written == write.at;
+  return rows_[write.id].head.count > 0 && rows_[write.id].head.written == write.at;
 }
 
 WallTime JoinedRows::oldest() {
   while (!writes_.empty() && !is_newest(writes_.front())) writes_.pop_front();
-  return writes_.empty() ? WallTime::never() : writes_.front().at;
+  return writes_.empty() ? WallTime::never() : WallTime{writes_.front().at};
 }
 
 int64_t JoinedRows::forget(WallTime until) {
   int64_t forgotten = 0;
   while (oldest() <= until) {
     const Id id = writes_.front().id;
-    forgotten += rows_[id].count;
+    forgotten += rows_[id].head.count;
     erase(id);
   }
   count_ -= forgotten;

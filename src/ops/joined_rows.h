@@ -3,39 +3,51 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
-#include "state/key_slots.h"
+#include "state/logged_rows.h"
+#include "state/row_index.h"
 
 namespace strand::ops {
 
-/// Rows by their bytes (columnar::encode_key over all columns), listed by join key. Belongs to one operator.
+/// Rows by their bytes (KeyedRowBytes), listed by join key in the order in which they came. Belongs to one
+/// operator.
 class JoinedRows {
  public:
   struct Row {
-    int64_t count = 0;     // how often it is there
-    int64_t partners = 0;  // of an outer side
-    WallTime written;
-    uint32_t key = 0;
-    uint32_t next = kNone;  // of the same key
+    struct Head {
+      int64_t written = 0;   // wall clock, milliseconds
+      int32_t count = 0;     // how often it is there
+      int32_t partners = 0;  // of an outer side
+    };
+    Head head;
+    uint32_t next = kNone;  // of the same key; behind the last one comes the first
     uint32_t previous = kNone;
-  };
-  struct Key {
-    uint32_t first = kNone;
   };
   using Id = uint32_t;
   static constexpr Id kNone = ~Id{0};
+  /// Of a key or of a whole row.
+  struct Bytes {
+    uint64_t hash;
+    std::string_view bytes;
+  };
+  using Key = Bytes;
 
-  /// One more of the row.
-  Row& add(uint64_t key_hash, std::string_view key, std::string_view row, WallTime now);
+  JoinedRows(std::string name, int32_t version) : rows_(std::move(name), version) {}
+
+  /// One more of the row, which has so many partners.
+  void add(const Key& key, const Bytes& row, int64_t partners, WallTime now);
   /// One less; false where there is none.
-  bool remove(std::string_view row);
-  /// The first row with that key, in no defined order; `row(id).next` is the next.
-  Id first(uint64_t key_hash, std::string_view key) const;
-  Row& row(Id id) { return rows_[id]; }
-  std::string_view bytes(Id id) const { return rows_.key(id); }
-  void write(Id id, WallTime now);
+  bool remove(const Bytes& row);
+  /// Appends the rows with that key, in the order in which they came.
+  void partners_of(const Key& key, std::vector<Id>& out) const;
+  const Row& row(Id id) const { return rows_[id]; }
+  /// Good until `tidy`.
+  std::string_view bytes(Id id) const { return rows_.body(id); }
+  void add_partners(Id id, int32_t by, WallTime now);
 
   /// Forgets rows that were written at or before `until`; returns how many (counted as often as they were
   /// there).
@@ -44,28 +56,44 @@ class JoinedRows {
   WallTime oldest();
   /// Asked for before the first row: `forget` and `oldest` are used.
   void keep_order() { ordered_ = true; }
+  /// After a batch.
+  void tidy() { rows_.tidy(); }
+  /// Asks for the memory that a look for a key will read, in three steps.
+  enum class Near : uint8_t { kSlot, kRow, kBytes };
+  void prefetch(Near near, uint64_t key_hash) const;
+  void prefetch_row(uint64_t row_hash) const { by_bytes_.prefetch(row_hash); }
 
   int64_t count() const { return count_; }
   int64_t memory_bytes() const {
-    return rows_.memory_bytes() + keys_.memory_bytes() + static_cast<int64_t>(writes_.size() * sizeof(Write));
+    return rows_.memory_bytes() + static_cast<int64_t>(keys_.bytes() + by_bytes_.bytes()) +
+           static_cast<int64_t>(writes_.size() * sizeof(Write));
   }
-  /// Calls f(id) for each row, in the order of their numbers.
-  template <class F>
-  void for_each(F&& f) const {
-    rows_.for_each(f);
-  }
-  const Row& row(Id id) const { return rows_[id]; }
+
+  void snapshot(state::SnapshotBuilder& out) { rows_.snapshot(out); }
+  void written(Epoch epoch, const std::vector<state::SectionRef>& refs) { rows_.written(epoch, refs); }
+  /// Whose rows a restore takes, and the bytes of the key of a row.
+  struct Owner {
+    KeyGroupRange groups;
+    std::function<bool(uint64_t hash)> mine;
+    std::function<std::string_view(std::string_view row)> key_of;
+  };
+  Status restore(const std::vector<state::Section>& sections, const Owner& owner);
 
  private:
   struct Write {
-    WallTime at;
+    int64_t at;
     Id id;
   };
+  void put(Id id, const Key& key, uint64_t row_hash);
+  Id find(const Bytes& row) const;
   void erase(Id id);
+  Id first(const Key& key) const;
+  void note(Id id);
   bool is_newest(const Write& write) const;
 
-  state::KeySlots<Row> rows_;
-  state::KeySlots<Key> keys_;
+  state::LoggedRows<Row> rows_;
+  state::RowIndex keys_;      // the first row of each
+  state::RowIndex by_bytes_;  // by the hash of a row's bytes
   std::deque<Write> writes_;  // in order of time; some are out of date
   bool ordered_ = false;
   int64_t count_ = 0;

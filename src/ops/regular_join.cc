@@ -1,12 +1,12 @@
 #include "ops/regular_join.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "ops/join_condition.h"
+#include "ops/join_output.h"
 #include "ops/joined_rows.h"
-#include "ops/keys.h"
+#include "ops/keyed_row_bytes.h"
 #include "ops/rows.h"
-#include "ops/stored_rows.h"
 
 namespace strand::ops {
 
@@ -18,22 +18,29 @@ using flow::Emitter;
 using flow::OperatorContext;
 using obs::Entry;
 using Id = JoinedRows::Id;
+using Near = JoinedRows::Near;
 
-constexpr int32_t kRegularJoinVersion = 1;
-constexpr const char* kJoinSections[] = {"left", "right"};
+constexpr int32_t kRegularJoinVersion = 2;
+constexpr size_t kAhead = 8;                       // rows, for each step of a look ahead
+constexpr size_t kPartnersMax = size_t{64} << 10;  // after those of a row, rows are answered
 
 bool is_added(RowKind kind) { return kind == RowKind::kInsert || kind == RowKind::kUpdateAfter; }
 
 class RegularJoin : public Operator {
  public:
-  RegularJoin(RegularJoinOptions options, std::unique_ptr<expr::Evaluator> condition)
+  explicit RegularJoin(RegularJoinOptions options)
       : options_(std::move(options)),
-        condition_(std::move(condition)),
-        candidates_(options_.pairs),
+        rows_{JoinedRows("left", kRegularJoinVersion), JoinedRows("right", kRegularJoinVersion)},
         readers_{Reader(options_.sides[0]), Reader(options_.sides[1])} {
     for (JoinedRows& rows : rows_) {
       if (options_.ttl) rows.keep_order();
     }
+  }
+
+  Status compile() {
+    if (!options_.condition) return Status();
+    STRAND_TRY(condition_, JoinCondition::make(options_.condition, forms(), options_.compile));
+    return Status();
   }
 
   Status open(OperatorContext& context) override {
@@ -49,10 +56,18 @@ class RegularJoin : public Operator {
     forget();
     Reader& reader = readers_[side];
     reader.read(batch);
-    RowEmitter rows(options_.output, out, Port::kMain);
-    for (size_t i = 0; i < reader.rows.size(); ++i) STRAND_OK(process_row(side, batch, i, rows));
+    JoinOutput rows(options_.output, forms(), out);
+    for (size_t from = 0, to = 0; from < reader.rows.size(); from = to) {
+      STRAND_TRY(to, find_partners(side, batch, from));
+      for (size_t i = from; i < to; ++i) {
+        look_ahead(rows_[side], reader, i);
+        if (i + kAhead < reader.rows.size()) rows_[side].prefetch_row(reader.bytes.row_hash(i + kAhead));
+        STRAND_OK(process_row(side, batch, i, partners_of(i - from), rows));
+      }
+    }
     context_->ledger->add(Entry::kOut, rows.rows());
     STRAND_OK(rows.flush());
+    for (JoinedRows& each : rows_) each.tidy();
     update_books();
     return Status();
   }
@@ -67,24 +82,17 @@ class RegularJoin : public Operator {
   }
 
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    for (size_t side = 0; side < 2; ++side) {
-      StoredRowsWriter writer(options_.sides[side].schema);
-      rows_[side].for_each([&](Id id) {
-        const JoinedRows::Row& row = rows_[side].row(id);
-        writer.put(row.count);
-        writer.put(row.partners);
-        writer.put(row.written.millis);
-        writer.put_string(rows_[side].bytes(id));
-      });
-      out.add(kJoinSections[side], kRegularJoinVersion, writer.take());
-    }
+    for (JoinedRows& rows : rows_) rows.snapshot(out);
     return Status();
   }
-
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    for (JoinedRows& rows : rows_) rows.written(epoch, refs);
+  }
   Status restore(const std::vector<state::Section>& parts) override {
-    for (const state::Section& part : parts) {
-      STRAND_OK(state::check_version(part.ref, kRegularJoinVersion));
-      STRAND_OK(restore_side(part.ref.name == kJoinSections[0] ? 0 : 1, part.bytes()));
+    for (size_t side = 0; side < 2; ++side) {
+      STRAND_OK(rows_[side].restore(
+          parts, {context_->key_groups, [&](uint64_t hash) { return owns(*context_, hash); },
+                  [&](std::string_view row) { return readers_[side].bytes.key_in(row); }}));
     }
     forget();
     update_books();
@@ -98,202 +106,194 @@ class RegularJoin : public Operator {
   /// Reads the rows of one side.
   struct Reader {
     explicit Reader(const RegularJoinOptions::Side& side)
-        : keys(side.schema, side.keys),
-          key_columns(strict_keys(side.keys, side.nulls_equal)),
-          all(side.schema->size()) {
-      std::iota(all.begin(), all.end(), size_t{0});
-    }
+        : bytes(side.schema, side.keys), key_columns(strict_keys(side.keys, side.nulls_equal)) {}
     void read(const Batch& batch) {
       rows = row_list.of(batch);
-      keys.read(batch, rows);
+      bytes.read(batch, rows);
     }
     bool null_key(const Batch& batch, size_t i) const {
       return std::ranges::any_of(key_columns, [&](size_t c) { return batch.column(c).is_null(rows[i]); });
     }
-    Keys keys;
+    JoinedRows::Key key(size_t i) const { return {bytes.hash(i), bytes.key(i)}; }
+    JoinedRows::Bytes whole(size_t i) const { return {bytes.row_hash(i), bytes.row(i)}; }
+    KeyedRowBytes bytes;
     std::vector<size_t> key_columns;
-    std::vector<size_t> all;
     RowList row_list;
     std::span<const uint32_t> rows;
   };
   /// The row at hand.
   struct Current {
     size_t side;
+    const Batch& batch;
+    size_t i;  // of the reader
+    uint32_t position;
+    bool added;
     RowKind kind;
-    std::string_view bytes;
-    uint64_t hash;
-    std::string_view key;
+    std::span<const Id> partners;  // of the other side
   };
 
+  std::array<const KeyedRowBytes*, 2> forms() const { return {&readers_[0].bytes, &readers_[1].bytes}; }
   bool pairs() const { return options_.kind == RegularJoinOptions::Output::kPairs; }
   bool counts_partners(size_t side) const { return pairs() ? options_.sides[side].outer : side == 0; }
 
-  Status process_row(size_t side, const Batch& batch, size_t i, RowEmitter& rows) {
-    Reader& reader = readers_[side];
-    bytes_.clear();
-    columnar::encode_key(batch, reader.all, reader.rows[i], bytes_);
-    const bool added = is_added(batch.kind(reader.rows[i]));
-    RowKind kind = batch.kind(reader.rows[i]);
-    if (!options_.update_kinds) kind = added ? RowKind::kInsert : RowKind::kDelete;
-    const Current row{side, kind, bytes_, reader.keys.hashes()[i], reader.keys.keys()[i]};
+  // ---- partners: rows of one batch have them in the other side, which it does not change
+
+  /// Of the rows from `from` on, until there are many; returns the first row without.
+  Result<size_t> find_partners(size_t side, const Batch& batch, size_t from) {
+    const Reader& reader = readers_[side];
     partners_.clear();
-    if (reader.null_key(batch, i)) return without_key(row, rows);
-    for (Id id = rows_[1 - side].first(row.hash, row.key); id != JoinedRows::kNone;
-         id = rows_[1 - side].row(id).next) {
-      partners_.push_back(id);
+    ends_.clear();
+    size_t i = from;
+    for (; i < reader.rows.size() && partners_.size() < kPartnersMax; ++i) {
+      look_ahead(rows_[1 - side], reader, i);
+      if (!reader.null_key(batch, i)) rows_[1 - side].partners_of(reader.key(i), partners_);
+      ends_.push_back(partners_.size());
     }
-    if (condition_ && !partners_.empty()) STRAND_OK(keep_partners(row));
+    if (condition_ != nullptr && !partners_.empty()) STRAND_OK(keep_partners(side, batch, from));
+    return i;
+  }
+  std::span<const Id> partners_of(size_t n) const {
+    const size_t first = n == 0 ? 0 : ends_[n - 1];
+    return std::span(partners_).subspan(first, ends_[n] - first);
+  }
+
+  /// Fetches what rows behind row `i` will read of their keys.
+  static void look_ahead(const JoinedRows& in, const Reader& reader, size_t i) {
+    const auto fetch = [&](size_t ahead, Near near) {
+      if (i + ahead < reader.rows.size()) in.prefetch(near, reader.bytes.hash(i + ahead));
+    };
+    fetch(3 * kAhead, Near::kSlot);
+    fetch(2 * kAhead, Near::kRow);
+    fetch(kAhead, Near::kBytes);
+  }
+
+  /// Leaves those for which the condition is TRUE.
+  Status keep_partners(size_t side, const Batch& batch, size_t from) {
+    size_t kept = 0;
+    size_t judged = 0;
+    const auto judge = [&]() -> Status {
+      const auto pairs = static_cast<size_t>(condition_->pairs());
+      STRAND_TRY(const columnar::SelectionPtr selected,
+                 condition_->select({context_->now, context_->judge()}));
+      for (size_t k = 0; k < (selected ? selected->size() : pairs); ++k) {
+        chosen_[judged + (selected ? (*selected)[k] : k)] = 1;
+      }
+      judged += pairs;
+      return Status();
+    };
+    chosen_.assign(partners_.size(), 0);
+    for (size_t n = 0, p = 0; n < ends_.size(); ++n) {
+      for (; p < ends_[n]; ++p) {
+        condition_->add(side, batch, readers_[side].rows[from + n], rows_[1 - side].bytes(partners_[p]));
+        if (condition_->pairs() == JoinCondition::kPairsMax) STRAND_OK(judge());
+      }
+    }
+    if (condition_->pairs() > 0) STRAND_OK(judge());
+    for (size_t n = 0, p = 0; n < ends_.size(); ++n) {
+      for (; p < ends_[n]; ++p) {
+        partners_[kept] = partners_[p];
+        kept += chosen_[p];
+      }
+      ends_[n] = kept;
+    }
+    partners_.resize(kept);
+    return Status();
+  }
+  int64_t partner_count(const Current& row) const {
+    int64_t count = 0;
+    for (const Id id : row.partners) count += rows_[1 - row.side].row(id).head.count;
+    return count;
+  }
+
+  // ---- rows
+
+  Status process_row(size_t side, const Batch& batch, size_t i, std::span<const Id> partners,
+                     JoinOutput& rows) {
+    const uint32_t position = readers_[side].rows[i];
+    RowKind kind = batch.kind(position);
+    const bool added = is_added(kind);
+    if (!options_.update_kinds) kind = added ? RowKind::kInsert : RowKind::kDelete;
+    const Current row{side, batch, i, position, added, kind, partners};
+    if (readers_[side].null_key(batch, i)) return without_key(row, rows);
     if (!added) remove(row);
-    STRAND_OK(pairs() ? emit_pairs(row, added, rows) : emit_left(row, added, rows));
+    STRAND_OK(pairs() ? emit_pairs(row, rows) : emit_left(row, rows));
     if (added) add(row);
     return Status();
   }
 
   /// It has no partner and never will: nothing needs to be kept of it.
-  Status without_key(const Current& row, RowEmitter& rows) {
+  Status without_key(const Current& row, JoinOutput& rows) {
     const bool comes_out = pairs() ? options_.sides[row.side].outer
                                    : row.side == 0 && options_.kind == RegularJoinOptions::Output::kAnti;
     context_->ledger->add(comes_out ? Entry::kCounted : Entry::kFiltered, 1);
     if (!comes_out) return Status();
-    if (!pairs()) return emit_row(row.bytes, row.kind, rows);
-    return emit_alone(row.side, row.bytes, is_added(row.kind) ? RowKind::kInsert : RowKind::kDelete, rows);
+    return rows.alone(row.side, row.batch, row.position, pairs() ? plain_kind(row.added) : row.kind);
   }
 
   void add(const Current& row) {
-    JoinedRows::Row& added = rows_[row.side].add(row.hash, row.key, row.bytes, context_->now);
-    if (counts_partners(row.side)) added.partners = partner_count(1 - row.side);
+    const Reader& reader = readers_[row.side];
+    const int64_t partners = counts_partners(row.side) ? partner_count(row) : 0;
+    rows_[row.side].add(reader.key(row.i), reader.whole(row.i), partners, context_->now);
   }
   void remove(const Current& row) {
+    const Reader& reader = readers_[row.side];
     // The row that is taken back leaves the state, and the change that takes it back leaves no trace.
-    context_->ledger->add(Entry::kCounted, rows_[row.side].remove(row.bytes) ? 2 : 1);
-  }
-  int64_t partner_count(size_t of) const {
-    int64_t count = 0;
-    for (const Id id : partners_) count += rows_[of].row(id).count;
-    return count;
+    const bool there = rows_[row.side].remove(reader.whole(row.i));
+    context_->ledger->add(Entry::kCounted, there ? 2 : 1);
   }
 
-  Status emit_pairs(const Current& row, bool added, RowEmitter& rows) {
+  static RowKind plain_kind(bool added) { return added ? RowKind::kInsert : RowKind::kDelete; }
+
+  Status emit_pairs(const Current& row, JoinOutput& rows) {
     const size_t other = 1 - row.side;
     const bool outer = options_.sides[row.side].outer;
     const bool other_outer = options_.sides[other].outer;
-    if (partners_.empty()) {
-      return outer ? emit_alone(row.side, row.bytes, added ? RowKind::kInsert : RowKind::kDelete, rows)
-                   : Status();
+    if (row.partners.empty()) {
+      return outer ? rows.alone(row.side, row.batch, row.position, plain_kind(row.added)) : Status();
     }
     RowKind kind = row.kind;
-    if (outer || (added && other_outer)) kind = added ? RowKind::kInsert : RowKind::kDelete;
-    for (const Id id : partners_) {
-      if (added && other_outer) STRAND_OK(change_partners(other, id, 1, rows));
-      for (int64_t n = 0; n < rows_[other].row(id).count; ++n) STRAND_OK(emit_pair(row, id, kind, rows));
-      if (!added && other_outer) STRAND_OK(change_partners(other, id, -1, rows));
+    if (outer || (row.added && other_outer)) kind = plain_kind(row.added);
+    for (const Id id : row.partners) {
+      if (row.added && other_outer) STRAND_OK(change_partners(other, id, 1, rows));
+      for (int32_t n = 0; n < rows_[other].row(id).head.count; ++n) {
+        STRAND_OK(rows.pair(row.side, row.batch, row.position, rows_[other].bytes(id), kind));
+      }
+      if (!row.added && other_outer) STRAND_OK(change_partners(other, id, -1, rows));
     }
     return Status();
   }
 
   /// A row of an outer side gets or loses a partner: with the first one its padded row goes, with the last
   /// one it comes again.
-  Status change_partners(size_t side, Id id, int64_t by, RowEmitter& rows) {
-    JoinedRows::Row& partner = rows_[side].row(id);
+  Status change_partners(size_t side, Id id, int32_t by, JoinOutput& rows) {
+    const JoinedRows::Row::Head& partner = rows_[side].row(id).head;
     const bool turns = by > 0 ? partner.partners == 0 : partner.partners == 1;
-    for (int64_t n = 0; turns && n < partner.count; ++n) {
-      STRAND_OK(emit_alone(side, rows_[side].bytes(id), by > 0 ? RowKind::kDelete : RowKind::kInsert, rows));
+    for (int32_t n = 0; turns && n < partner.count; ++n) {
+      STRAND_OK(rows.alone(side, rows_[side].bytes(id), plain_kind(by < 0)));
     }
-    partner.partners += by;
-    rows_[side].write(id, context_->now);
+    rows_[side].add_partners(id, by, context_->now);
     return Status();
   }
 
-  Status emit_left(const Current& row, bool added, RowEmitter& rows) {
+  Status emit_left(const Current& row, JoinOutput& rows) {
     const bool anti = options_.kind == RegularJoinOptions::Output::kAnti;
     if (row.side == 0) {
-      return partners_.empty() == anti ? emit_row(row.bytes, row.kind, rows) : Status();
+      return row.partners.empty() == anti ? rows.alone(0, row.batch, row.position, row.kind) : Status();
     }
-    for (const Id id : partners_) {
-      JoinedRows::Row& left = rows_[0].row(id);
-      const bool turns = added ? left.partners == 0 : left.partners == 1;
-      const RowKind kind = !anti ? row.kind : added ? RowKind::kDelete : RowKind::kInsert;
-      for (int64_t n = 0; turns && n < left.count; ++n) STRAND_OK(emit_row(rows_[0].bytes(id), kind, rows));
-      left.partners += added ? 1 : -1;
-      rows_[0].write(id, context_->now);
+    for (const Id id : row.partners) {
+      const JoinedRows::Row::Head& left = rows_[0].row(id).head;
+      const bool turns = row.added ? left.partners == 0 : left.partners == 1;
+      const RowKind kind = anti ? plain_kind(!row.added) : row.kind;
+      for (int32_t n = 0; turns && n < left.count; ++n) STRAND_OK(rows.alone(0, rows_[0].bytes(id), kind));
+      rows_[0].add_partners(id, row.added ? 1 : -1, context_->now);
     }
-    return Status();
-  }
-
-  /// Appends the columns of a row of that side to `out`.
-  void append(size_t side, std::string_view bytes, columnar::BatchBuilder& out) {
-    const size_t first = side == 0 ? 0 : options_.sides[0].schema->size();
-    columns_.clear();
-    for (size_t c = 0; c < options_.sides[side].schema->size(); ++c)
-      columns_.push_back(&out.column(first + c));
-    columnar::decode_key(bytes, columns_);
-  }
-  Status emit_pair(const Current& row, Id partner, RowKind kind, RowEmitter& rows) {
-    append(row.side, row.bytes, rows.row());
-    append(1 - row.side, rows_[1 - row.side].bytes(partner), rows.row());
-    return rows.end_row(kind);
-  }
-  Status emit_alone(size_t side, std::string_view bytes, RowKind kind, RowEmitter& rows) {
-    append(side, bytes, rows.row());
-    const size_t first = side == 0 ? options_.sides[0].schema->size() : 0;
-    for (size_t c = 0; c < options_.sides[1 - side].schema->size(); ++c)
-      rows.row().column(first + c).append_null();
-    return rows.end_row(kind);
-  }
-  Status emit_row(std::string_view bytes, RowKind kind, RowEmitter& rows) {
-    append(0, bytes, rows.row());
-    return rows.end_row(kind);
-  }
-
-  /// Leaves those of partners_ for which the condition is TRUE.
-  Status keep_partners(const Current& row) {
-    for (const Id id : partners_) {
-      append(row.side, row.bytes, candidates_);
-      append(1 - row.side, rows_[1 - row.side].bytes(id), candidates_);
-      candidates_.end_row();
-    }
-    STRAND_TRY(const columnar::SelectionPtr kept,
-               condition_->select(candidates_.finish(), {context_->now, context_->judge()}));
-    if (!kept) return Status();
-    for (size_t k = 0; k < kept->size(); ++k) partners_[k] = partners_[(*kept)[k]];
-    partners_.resize(kept->size());
     return Status();
   }
 
   void forget() {
     if (!options_.ttl) return;
     const WallTime until{context_->now.millis - options_.ttl->millis};
-    for (size_t side = 0; side < 2; ++side) {
-      context_->ledger->add(Entry::kCounted, rows_[side].forget(until));
-    }
-  }
-
-  Status restore_side(size_t side, std::string_view bytes) {
-    Reader& reader = readers_[side];
-    StoredRowsReader stored(bytes, options_.sides[side].schema);
-    while (!stored.done()) {
-      std::vector<JoinedRows::Row> heads;
-      const auto head = [&](ByteReader& in) -> Status {
-        JoinedRows::Row row;
-        STRAND_TRY(row.count, in.get<int64_t>());
-        STRAND_TRY(row.partners, in.get<int64_t>());
-        STRAND_TRY(row.written.millis, in.get<int64_t>());
-        heads.push_back(row);
-        return Status();
-      };
-      STRAND_TRY(const Batch batch, stored.next(head));
-      reader.read(batch);
-      for (size_t i = 0; i < reader.rows.size(); ++i) {
-        const uint64_t hash = reader.keys.hashes()[i];
-        if (!context_->key_groups.contains(columnar::key_group(hash, context_->max_parallelism))) continue;
-        bytes_.clear();
-        columnar::encode_key(batch, reader.all, reader.rows[i], bytes_);
-        for (int64_t n = 0; n < heads[i].count; ++n) {
-          rows_[side].add(hash, reader.keys.keys()[i], bytes_, heads[i].written).partners = heads[i].partners;
-        }
-      }
-    }
-    return Status();
+    for (JoinedRows& rows : rows_) context_->ledger->add(Entry::kCounted, rows.forget(until));
   }
 
   void update_books() {
@@ -303,28 +303,25 @@ class RegularJoin : public Operator {
   }
 
   RegularJoinOptions options_;
-  std::unique_ptr<expr::Evaluator> condition_;  // or null
+  std::unique_ptr<JoinCondition> condition_;  // or null
   std::array<JoinedRows, 2> rows_;
   std::array<WallTime, 2> oldest_ = {WallTime::never(), WallTime::never()};
   OperatorContext* context_ = nullptr;
   obs::MemoryShare share_;
 
   // Scratch memory.
-  columnar::BatchBuilder candidates_;
   std::array<Reader, 2> readers_;
-  std::string bytes_;
-  std::vector<Id> partners_;  // of the row at hand
-  std::vector<columnar::ColumnBuilder*> columns_;
+  std::vector<Id> partners_;  // of some rows of the batch at hand
+  std::vector<size_t> ends_;  // of each of those rows, in partners_
+  std::vector<uint8_t> chosen_;
 };
 
 }  // namespace
 
 Result<OperatorPtr> make_regular_join(RegularJoinOptions options) {
-  std::unique_ptr<expr::Evaluator> condition;
-  if (options.condition) {
-    STRAND_TRY(condition, expr::compile(options.condition, options.compile));
-  }
-  return OperatorPtr(std::make_unique<RegularJoin>(std::move(options), std::move(condition)));
+  auto join = std::make_unique<RegularJoin>(std::move(options));
+  STRAND_OK(join->compile());
+  return OperatorPtr(std::move(join));
 }
 
 }  // namespace strand::ops

@@ -25,8 +25,7 @@ struct RegularJoinOptions {
   /// What else makes a pair of rows partners, over the columns of the left side, then of the right; or null.
   ExprPtr condition;
   expr::CompileOptions compile;
-  SchemaPtr pairs;   // the columns of the left side, then of the right
-  SchemaPtr output;  // kPairs: as `pairs`, but for NOT NULL; else the columns of the left side
+  SchemaPtr output;  // kPairs: the columns of the left side, then of the right; else those of the left side
   /// A row goes when it was not written for so long (wall clock): a guard, not a meaning.
   std::optional<Duration> ttl;
   /// Whether the rows of the output are +U and -U where those are that make them, or +I and -D always.

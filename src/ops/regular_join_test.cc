@@ -32,8 +32,8 @@ RegularJoinOptions on_key(bool left_outer = false, bool right_outer = false, Out
   options.kind = kind;
   std::vector<columnar::Field> both = options.sides[0].schema->fields();
   for (const columnar::Field& field : options.sides[1].schema->fields()) both.push_back(field);
-  options.pairs = std::make_shared<const columnar::Schema>(std::move(both));
-  options.output = kind == Output::kPairs ? options.pairs : options.sides[0].schema;
+  options.output = kind == Output::kPairs ? std::make_shared<const columnar::Schema>(std::move(both))
+                                          : options.sides[0].schema;
   return options;
 }
 

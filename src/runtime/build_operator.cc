@@ -209,7 +209,6 @@ Result<OperatorPtr> build_interval_join(const plan::Node& node, const plan::Inte
 template <class Options>
 void set_join(const plan::Node& node, const plan::JoinOn& on, const expr::CompileOptions& compile,
               Options& options) {
-  std::vector<columnar::Field> both;
   for (size_t side = 0; side < 2; ++side) {
     const plan::Input& input = node.inputs[side];
     options.sides[side].schema = input.node->schema(input.port);
@@ -218,13 +217,11 @@ void set_join(const plan::Node& node, const plan::JoinOn& on, const expr::Compil
     for (size_t i = 0; i < on.nulls_equal.size(); ++i) {
       if (on.nulls_equal[i]) options.sides[side].nulls_equal.push_back(on.keys[side][i]);
     }
-    for (const columnar::Field& field : node.input(side).fields()) both.push_back(field);
   }
   if (on.kind == plan::JoinKind::kSemi) options.kind = Options::Output::kSemi;
   if (on.kind == plan::JoinKind::kAnti) options.kind = Options::Output::kAnti;
   options.condition = on.condition;
   options.compile = compile;
-  options.pairs = std::make_shared<const columnar::Schema>(std::move(both));
   options.output = node.output;
 }
 
@@ -241,7 +238,12 @@ Result<OperatorPtr> build_window_join(const plan::Node& node, const plan::Window
                                       const expr::CompileOptions& compile) {
   ops::WindowJoinOptions options;
   set_join(node, join.on, compile, options);
-  for (size_t side = 0; side < 2; ++side) options.sides[side].window_end = join.window_ends[side];
+  std::vector<columnar::Field> both;
+  for (size_t side = 0; side < 2; ++side) {
+    options.sides[side].window_end = join.window_ends[side];
+    for (const columnar::Field& field : node.input(side).fields()) both.push_back(field);
+  }
+  options.pairs = std::make_shared<const columnar::Schema>(std::move(both));
   options.zone = join.zone;
   return ops::make_window_join(std::move(options));
 }

@@ -1,0 +1,187 @@
+// Rows with numbers, whose changes are what a snapshot writes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "state/row_log.h"
+
+namespace strand::state {
+
+/// Rows in a row log, each with a Row in memory: what changes of it (`Row::Head head`, which the log has,
+/// too) and whatever else its owner wants to know.
+///
+/// Numbers of rows that ended are used again. Bodies stay where they are until `tidy`, which the owner calls
+/// after each batch; it does some work for what was changed since, never more. Belongs to one operator.
+template <class Row>
+class LoggedRows {
+ public:
+  using Head = typename Row::Head;
+  using Id = uint32_t;
+  static constexpr Id kNone = ~Id{0};
+  static_assert(std::is_trivially_copyable_v<Head> && std::has_unique_object_representations_v<Head>);
+
+  LoggedRows(std::string name, int32_t version) : log_(std::move(name), version, sizeof(Head)) {}
+
+  Id add(uint64_t hash, const Head& head, std::string_view body) {
+    const Id id = take_number();
+    Slot& slot = slot_of(id);
+    slot.row = Row{};
+    slot.row.head = head;
+    slot.at = log_.row(id, hash, &slot.row.head, body);
+    ++used_;
+    return id;
+  }
+  /// Another body; the head as it is now.
+  void replace(Id id, std::string_view body) {
+    Slot& slot = slot_of(id);
+    const char* const at = log_.row(id, RowLog::hash_at(slot.at), &slot.row.head, body);
+    log_.dead(slot.at);
+    slot.at = at;
+  }
+  /// The head has been changed.
+  void changed(Id id) { log_.head(id, &slot_of(id).row.head); }
+  void erase(Id id) {
+    Slot& slot = slot_of(id);
+    log_.dead(slot.at);
+    log_.end_of(id);
+    slot.at = nullptr;
+    free_.push_back(id);
+    --used_;
+  }
+
+  Row& operator[](Id id) { return slot_of(id).row; }
+  const Row& operator[](Id id) const { return slot_of(id).row; }
+  std::string_view body(Id id) const { return log_.body_at(slot_of(id).at); }
+  uint64_t hash(Id id) const { return RowLog::hash_at(slot_of(id).at); }
+  int64_t size() const { return used_; }
+  int64_t memory_bytes() const {
+    return log_.memory_bytes() + static_cast<int64_t>(slots_.size() * kSlots * sizeof(Slot));
+  }
+  /// In the order of their numbers.
+  template <class F>
+  void for_each(F&& f) const {
+    for (Id id = 0; id < numbers_; ++id) {
+      if (slot_of(id).at != nullptr) f(id);
+    }
+  }
+  void prefetch(Id id) const {
+    if (id < numbers_) __builtin_prefetch(&slot_of(id));
+  }
+  void prefetch_body(Id id) const {
+    if (id < numbers_) __builtin_prefetch(slot_of(id).at);
+  }
+
+  /// Shortens the log by some of what is dead.
+  void tidy() {
+    uint64_t left = kTidyFactor * (log_.end() - tidied_);
+    while (left > 0 && log_.owes()) {
+      const RowLog::Record record = log_.oldest();
+      Slot& slot = slot_of(record.id);
+      if (slot.at == record.at) {
+        slot.at = log_.row(record.id, record.hash, &slot.row.head, record.body);
+        log_.dead(record.at);
+      }
+      left -= std::min<uint64_t>(left, record.size);
+      log_.drop_oldest();
+    }
+    tidied_ = log_.end();
+  }
+
+  void snapshot(SnapshotBuilder& out) { log_.snapshot(out); }
+  void written(Epoch epoch, const std::vector<SectionRef>& refs) { log_.written(epoch, refs); }
+
+  /// Those rows of `sections` with whose hash `mine` is true; only once, before anything is added. `groups`
+  /// are those of the subtask: what it wrote itself stays where it is.
+  template <class Mine>
+  Status restore(const std::vector<Section>& sections, KeyGroupRange groups, Mine&& mine) {
+    STRAND_TRY(const std::vector<RowLog::Saved> logs, log_.logs_in(sections));
+    if (logs.size() == 1 && logs[0].of(groups)) return adopt(logs[0]);
+    for (const RowLog::Saved& log : logs) STRAND_OK(add_all(log, mine));
+    return Status();
+  }
+
+ private:
+  static constexpr uint64_t kTidyFactor = 4;  // bytes looked at for a byte written
+  static constexpr uint32_t kSlotBits = 10;
+  static constexpr size_t kSlots = size_t{1} << kSlotBits;
+  struct Slot {
+    const char* at = nullptr;  // in the log; null: there is no such row
+    Row row{};
+  };
+
+  Slot& slot_of(Id id) const { return slots_[id >> kSlotBits][id & (kSlots - 1)]; }
+  void make_numbers(Id until) {
+    while (slots_.size() * kSlots < until) slots_.push_back(std::make_unique<Slot[]>(kSlots));
+    numbers_ = std::max(numbers_, until);
+  }
+  Id take_number() {
+    if (free_.empty()) {
+      make_numbers(numbers_ + 1);
+      return numbers_ - 1;
+    }
+    const Id id = free_.back();
+    free_.pop_back();
+    return id;
+  }
+
+  Status adopt(const RowLog::Saved& saved) {
+    log_.adopt(saved);
+    STRAND_OK(log_.read(saved, [&](const RowLog::Record& record) {
+      make_numbers(record.id + 1);
+      Slot& slot = slot_of(record.id);
+      if (record.kind == RowLog::Kind::kEnd) slot = Slot{};
+      if (record.kind == RowLog::Kind::kRow) slot.at = record.at;
+      if (!record.head.empty()) std::memcpy(&slot.row.head, record.head.data(), sizeof(Head));
+      return Status();
+    }));
+    for (Id id = numbers_; id > 0; --id) {
+      if (slot_of(id - 1).at != nullptr) {
+        log_.alive(slot_of(id - 1).at);
+        ++used_;
+      } else {
+        free_.push_back(id - 1);
+      }
+    }
+    tidied_ = log_.end();
+    return Status();
+  }
+
+  template <class Mine>
+  Status add_all(const RowLog::Saved& saved, Mine& mine) {
+    struct Last {
+      const char* row = nullptr;
+      const char* head = nullptr;
+    };
+    std::vector<Last> rows;  // by their old numbers
+    STRAND_OK(log_.read(saved, [&](const RowLog::Record& record) {
+      if (record.id >= rows.size()) rows.resize(record.id + 1);
+      Last& last = rows[record.id];
+      if (record.kind != RowLog::Kind::kHead) last.row = nullptr;
+      if (record.kind == RowLog::Kind::kRow && mine(record.hash)) last.row = record.at;
+      if (!record.head.empty()) last.head = record.head.data();
+      return Status();
+    }));
+    for (const Last& last : rows) {
+      if (last.row == nullptr) continue;
+      Head head;
+      std::memcpy(&head, last.head, sizeof head);
+      add(RowLog::hash_at(last.row), head, log_.body_at(last.row));
+    }
+    return Status();
+  }
+
+  RowLog log_;
+  std::vector<std::unique_ptr<Slot[]>> slots_;
+  std::vector<Id> free_;
+  Id numbers_ = 0;
+  int64_t used_ = 0;
+  uint64_t tidied_ = 0;
+};
+
+}  // namespace strand::state

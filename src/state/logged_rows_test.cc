@@ -1,0 +1,248 @@
+#include "state/logged_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "tests/support/memory_file_system.h"
+
+namespace strand::state {
+namespace {
+
+using strand::testing::MemoryFileSystem;
+using ::testing::HasSubstr;
+
+constexpr KeyGroupRange kAll{0, 127};
+constexpr KeyGroupRange kLow{0, 63};
+constexpr KeyGroupRange kHigh{64, 127};
+
+struct Counted {
+  struct Head {
+    int64_t count = 0;
+  };
+  Head head;
+};
+
+int32_t group_of(uint64_t hash) { return static_cast<int32_t>(hash >> 57); }
+
+/// Rows by their text, with a folder for their snapshots.
+class Job {
+ public:
+  explicit Job(KeyGroupRange groups = kAll, int32_t version = 1) : groups_(groups), rows_("rows", version) {}
+
+  /// Only rows of its own key groups.
+  void put(const std::string& text, int64_t count) {
+    if (!groups_.contains(group_of(hash64(text)))) return;
+    const auto known = ids_.find(text);
+    if (known == ids_.end()) {
+      ids_[text] = rows_.add(hash64(text), {count}, text);
+    } else {
+      rows_[known->second].head.count = count;
+      rows_.changed(known->second);
+    }
+  }
+  void rewrite(const std::string& text) {
+    if (ids_.contains(text)) rows_.replace(ids_[text], text);
+  }
+  void erase(const std::string& text) {
+    const auto known = ids_.find(text);
+    if (known == ids_.end()) return;
+    rows_.erase(known->second);
+    ids_.erase(known);
+  }
+  void tidy() { rows_.tidy(); }
+  SnapshotBuilder start(int64_t epoch) {
+    SnapshotBuilder out(Epoch{epoch}, groups_);
+    out.set_operator("op");
+    rows_.snapshot(out);
+    return out;
+  }
+  std::vector<SectionRef> finish(SnapshotBuilder& out, MemoryFileSystem& files, bool lost = false) {
+    auto refs = out.write(files, "d");
+    EXPECT_TRUE(refs.ok());
+    if (!lost) rows_.written(out.epoch(), *refs);
+    return *refs;
+  }
+  std::vector<SectionRef> snapshot(MemoryFileSystem& files, int64_t epoch, bool lost = false) {
+    SnapshotBuilder out = start(epoch);
+    return finish(out, files, lost);
+  }
+  Status restore(MemoryFileSystem& files, const std::vector<SectionRef>& refs) {
+    SnapshotReader reader(files, "d");
+    std::vector<Section> sections;
+    for (const SectionRef& ref : refs) {
+      auto section = reader.read(ref);
+      EXPECT_TRUE(section.ok());
+      if (ref.groups.overlaps(groups_)) sections.push_back(*section);
+    }
+    STRAND_OK(
+        rows_.restore(sections, groups_, [&](uint64_t hash) { return groups_.contains(group_of(hash)); }));
+    rows_.for_each([&](uint32_t id) { ids_[std::string(rows_.body(id))] = id; });
+    return Status();
+  }
+  std::map<std::string, int64_t> all() const {
+    std::map<std::string, int64_t> all;
+    rows_.for_each([&](uint32_t id) {
+      EXPECT_EQ(rows_.hash(id), hash64(rows_.body(id)));
+      all[std::string(rows_.body(id))] = rows_[id].head.count;
+    });
+    EXPECT_EQ(static_cast<int64_t>(all.size()), rows_.size());
+    return all;
+  }
+  const LoggedRows<Counted>& rows() const { return rows_; }
+
+ private:
+  KeyGroupRange groups_;
+  LoggedRows<Counted> rows_;
+  std::map<std::string, uint32_t> ids_;
+};
+
+uint64_t bytes_of(const std::vector<SectionRef>& refs) {
+  uint64_t bytes = 0;
+  for (const SectionRef& ref : refs) bytes += ref.length;
+  return bytes;
+}
+uint64_t written_in(const std::vector<SectionRef>& refs, int64_t epoch) {
+  std::vector<SectionRef> own;
+  for (const SectionRef& ref : refs) {
+    if (ref.file.starts_with("e" + std::to_string(epoch) + "-")) own.push_back(ref);
+  }
+  return bytes_of(own);
+}
+
+TEST(LoggedRows, ASnapshotWritesWhatHasChangedAndRefersToTheRest) {
+  MemoryFileSystem files;
+  Job job;
+  for (int i = 0; i < 1000; ++i) job.put("row " + std::to_string(i), i);
+  const auto first = job.snapshot(files, 1);
+  job.put("row 7", 70);
+  job.erase("row 8");
+  const auto second = job.snapshot(files, 2);
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(second[0], first[0]);
+  EXPECT_LT(written_in(second, 2), 100u);
+  EXPECT_EQ(job.snapshot(files, 3), second) << "nothing has changed";
+
+  Job restored;
+  ASSERT_TRUE(restored.restore(files, second).ok());
+  EXPECT_EQ(restored.all(), job.all());
+  restored.put("row 9", 90);
+  EXPECT_LT(written_in(restored.snapshot(files, 4), 4), 100u) << "what it was restored from, it refers to";
+}
+
+TEST(LoggedRows, WhatALostSnapshotHoldsIsInTheNextOne) {
+  MemoryFileSystem files;
+  Job job;
+  job.put("a", 1);
+  job.snapshot(files, 1, /*lost=*/true);
+  job.put("b", 2);
+  const auto second = job.snapshot(files, 2);
+  ASSERT_EQ(second.size(), 1u);
+  Job restored;
+  ASSERT_TRUE(restored.restore(files, second).ok());
+  EXPECT_EQ(restored.all(), (std::map<std::string, int64_t>{{"a", 1}, {"b", 2}}));
+}
+
+TEST(LoggedRows, TheFilesHoldAboutTwiceWhatLivesHoweverOftenItChanges) {
+  MemoryFileSystem files;
+  Job job;
+  const std::string text(200, 'x');
+  std::vector<SectionRef> refs;
+  for (int64_t epoch = 1; epoch <= 200; ++epoch) {
+    for (int row = 0; row < 1000; ++row) {
+      job.put(text + std::to_string(row), epoch);
+      job.rewrite(text + std::to_string(row));
+    }
+    job.tidy();
+    refs = job.snapshot(files, epoch);
+  }
+  EXPECT_LT(bytes_of(refs), 3 * 1000 * 240 + RowLog::kSlackBytes);
+  EXPECT_LT(job.rows().memory_bytes(), int64_t{5} << 20);
+  Job restored;
+  ASSERT_TRUE(restored.restore(files, refs).ok());
+  EXPECT_EQ(restored.all(), job.all());
+}
+
+TEST(LoggedRows, SmallSectionsAreWrittenTogetherAgain) {
+  MemoryFileSystem files;
+  Job job;
+  std::vector<SectionRef> refs;
+  for (int64_t epoch = 1; epoch <= 500; ++epoch) {
+    job.put("row " + std::to_string(epoch), epoch);
+    refs = job.snapshot(files, epoch, epoch % 7 == 0);
+    ASSERT_LE(refs.size(), RowLog::kSectionsMax + 2);
+  }
+  Job restored;
+  ASSERT_TRUE(restored.restore(files, refs).ok());
+  EXPECT_EQ(restored.all(), job.all());
+}
+
+TEST(LoggedRows, AnOlderFormIsRefused) {
+  MemoryFileSystem files;
+  Job old;
+  old.put("a", 1);
+  const auto refs = old.snapshot(files, 1);
+  Job job(kAll, /*version=*/2);
+  const Status refused = job.restore(files, refs);
+  EXPECT_EQ(refused.code(), ErrorCode::kStateMismatch);
+  EXPECT_THAT(refused.to_string(), HasSubstr("expected version 2 of section 'rows', found 1"));
+}
+
+/// The same rows as a map has, wherever snapshots are written late or lost, and through restores at one and
+/// two subtasks.
+RC_GTEST_PROP(LoggedRows, EqualAMapThroughSnapshotsCrashesAndRescales, ()) {
+  Random random(*rc::gen::arbitrary<uint64_t>());
+  MemoryFileSystem files;
+  std::map<std::string, int64_t> model;
+  std::vector<std::unique_ptr<Job>> jobs;
+  jobs.push_back(std::make_unique<Job>());
+  const std::string padding(random.below(2) * 3000, 'p');
+  for (int64_t epoch = 1; epoch <= 40; ++epoch) {
+    const auto change = [&] {
+      for (uint64_t n = random.below(120); n > 0; --n) {
+        const std::string text = padding + std::to_string(random.below(60));
+        const bool erased = random.below(3) == 0;
+        const bool rewritten = random.below(4) == 0;
+        for (const auto& job : jobs) {
+          if (erased) job->erase(text);
+          if (!erased) job->put(text, epoch);
+          if (rewritten) job->rewrite(text);
+        }
+        if (erased) model.erase(text);
+        if (!erased) model[text] = epoch;
+      }
+      for (const auto& job : jobs) job->tidy();
+    };
+    change();
+    std::vector<SnapshotBuilder> started;
+    for (const auto& job : jobs) started.push_back(job->start(epoch));
+    const std::map<std::string, int64_t> at_barrier = model;
+    change();
+    const bool lost = random.below(4) == 0;
+    std::vector<SectionRef> refs;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const auto own = jobs[i]->finish(started[i], files, lost);
+      refs.insert(refs.end(), own.begin(), own.end());
+    }
+    if (lost || random.below(4) != 0) continue;
+    jobs.clear();
+    const bool two = random.below(2) == 0;
+    jobs.push_back(std::make_unique<Job>(two ? kLow : kAll));
+    if (two) jobs.push_back(std::make_unique<Job>(kHigh));
+    std::map<std::string, int64_t> restored;
+    for (const auto& job : jobs) {
+      RC_ASSERT(job->restore(files, refs).ok());
+      restored.merge(job->all());
+    }
+    RC_ASSERT(restored == at_barrier);
+    model = at_barrier;
+  }
+}
+
+}  // namespace
+}  // namespace strand::state
