@@ -9,6 +9,8 @@
 #include "ops/interval_join.h"
 #include "ops/operators.h"
 #include "ops/regular_join.h"
+#include "ops/rowtime_deduplicate.h"
+#include "ops/top_n.h"
 #include "tests/support/click_rows.h"
 
 namespace strand::ops {
@@ -97,6 +99,29 @@ OperatorHarness::Make regular_job(bool outer) {
   return [options] { return make_regular_join(options); };
 }
 
+/// The two highest texts of each number.
+Result<OperatorPtr> ranks() {
+  TopNOptions options;
+  options.input = options.output = click_schema();
+  options.keys = {2};
+  options.order = {{0, /*descending=*/true}};
+  options.to = 2;
+  return make_top_n(options);
+}
+
+/// The last row of each number, or the first when its time has come.
+OperatorHarness::Make row_of_each(bool first) {
+  RowtimeDeduplicateOptions options;
+  options.input = click_schema();
+  options.keys = {2};
+  options.time_column = 1;
+  options.wait = first;
+  options.last = !first;
+  options.retention_column = 1;
+  options.retention_after = Duration{120'000};
+  return [options] { return make_rowtime_deduplicate(options); };
+}
+
 /// Rows that come at random, with texts that grow, move and outgrow a page.
 class Story {
  public:
@@ -178,6 +203,9 @@ RC_GTEST_PROP(FrozenState, IntervalJoinsOfStreams, ()) {
 }
 
 RC_GTEST_PROP(FrozenState, RegularJoins, ()) { check_late_files(regular_job(false), 2); }
+RC_GTEST_PROP(FrozenState, Ranks, ()) { check_late_files(ranks); }
+RC_GTEST_PROP(FrozenState, TheLastRowOfEachKey, ()) { check_late_files(row_of_each(false)); }
+RC_GTEST_PROP(FrozenState, TheFirstRowOfEachKey, ()) { check_late_files(row_of_each(true)); }
 RC_GTEST_PROP(FrozenState, OuterRegularJoins, ()) { check_late_files(regular_job(true), 2); }
 
 std::set<std::string> files_of(const HarnessSnapshot& snapshot) {

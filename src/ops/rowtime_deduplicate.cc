@@ -4,11 +4,9 @@
 #include <memory>
 #include <tuple>
 
-#include "ops/keys.h"
+#include "ops/kept_output.h"
 #include "ops/row_bytes.h"
-#include "ops/rows.h"
-#include "ops/stored_rows.h"
-#include "state/key_slots.h"
+#include "state/keyed_rows.h"
 
 namespace strand::ops {
 
@@ -20,21 +18,27 @@ using flow::Emitter;
 using flow::OperatorContext;
 using obs::Entry;
 
-constexpr int32_t kRowtimeDeduplicateVersion = 1;
+constexpr int32_t kRowtimeDeduplicateVersion = 2;
 constexpr int64_t kForgetFrom = 4096;  // keys from which expired ones are looked for
 
+/// The body is its key alone when it was emitted for good.
 struct KeptRow {
-  int64_t time = 0;
-  EventTime expiry = EventTime::max();
-  bool waits = false;  // to be emitted
-  std::string row{};   // encoded; empty when it was emitted for good
+  struct Head {
+    int64_t time = 0;
+    int64_t expiry = EventTime::max().millis;
+    int64_t waits = 0;  // to be emitted
+  };
+  Head head;
+  EventTime expiry() const { return EventTime{head.expiry}; }
 };
-using KeptRows = state::KeySlots<KeptRow>;
+using KeptRows = state::KeyedRows<KeptRow>;
 
 class RowtimeDeduplicate : public Operator {
  public:
   explicit RowtimeDeduplicate(RowtimeDeduplicateOptions options)
-      : options_(std::move(options)), rows_(options_.input->size()), reader_(options_.input, options_.keys) {}
+      : options_(std::move(options)),
+        kept_("kept", kRowtimeDeduplicateVersion),
+        reader_(options_.input, options_.keys) {}
 
   Status open(OperatorContext& context) override {
     context_ = &context;
@@ -51,81 +55,71 @@ class RowtimeDeduplicate : public Operator {
     reader_.read(batch, rows);
     late_.clear();
     copies_.clear();
-    RowEmitter changes(options_.input, out, Port::kMain);
-    RowEmitter replaced(options_.input, out, Port::kDuplicate);
+    Changes changes(*this, batch, out);
+    KeptOutput replaced(options_.input, reader_, out, Port::kDuplicate);
     for (size_t i = 0; i < rows.size(); ++i) {
+      kept_.look_ahead(i, rows.size(), [&](size_t ahead) { return reader_.hash(ahead); });
       const EventTime judge =
-          context_->judge(columnar::key_group(reader_.hashes()[i], context_->max_parallelism));
+          context_->judge(columnar::key_group(reader_.hash(i), context_->max_parallelism));
       if (is_late(order_[i], i, judge)) {
         late_.push_back(rows[i]);
-        continue;
-      }
-      if (takes_back(batch.kind(rows[i]))) {
+      } else if (takes_back(batch.kind(rows[i]))) {
         STRAND_OK(take_back_row(batch.kind(rows[i]), i, changes));
-        continue;
+      } else {
+        STRAND_OK(offer(i, rows[i], judge, changes, replaced));
       }
-      STRAND_OK(offer(batch, rows[i], order_[i], i, judge, changes, replaced));
     }
-    STRAND_OK(replaced.flush());
+    STRAND_OK(replaced.rows.flush());
     STRAND_OK(emit_positions(batch, copies_, Entry::kDuplicate, Port::kDuplicate, out));
     STRAND_OK(emit_positions(batch, late_, Entry::kLate, Port::kLate, out));
-    return finish_rows(changes);
+    STRAND_OK(changes.flush());
+    return finish(changes.rows());
   }
 
   Status advance(Emitter& out) override {
     if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
-    RowEmitter rows(options_.input, out, Port::kMain);
+    KeptOutput kept_rows(options_.input, reader_, out, Port::kMain);
     while (!due_.empty() && due_.front().time <= context_->watermark.millis) {
       const Due due = due_.front();
       std::pop_heap(due_.begin(), due_.end(), std::greater<>());
       due_.pop_back();
-      KeptRow& kept = kept_[due.key];
-      if (!kept.waits || kept.time != due.time) continue;  // an earlier row came
-      rows_.decode(kept.row, rows.row());
-      STRAND_OK(rows.end_row());
-      row_bytes_ -= static_cast<int64_t>(kept.row.size());
-      kept.row = {};
-      kept.waits = false;
+      KeptRow::Head& kept = kept_[due.key].head;
+      if (kept.waits == 0 || kept.time != due.time) continue;  // an earlier row came
+      STRAND_OK(kept_rows.put(kept_.body(due.key)));
+      kept.waits = 0;
+      kept_.replace(due.key, reader_.key_in(kept_.body(due.key)));
       --waiting_;
       context_->ledger->add(Entry::kCounted, 1);
     }
     forget();
-    return finish_rows(rows);
+    STRAND_OK(kept_rows.rows.flush());
+    return finish(kept_rows.rows.rows());
   }
 
   Status emit_held(Emitter& out) override {
     if (options_.wait) return Status();
-    RowEmitter rows(options_.input, out, Port::kMain);
+    KeptOutput held(options_.input, reader_, out, Port::kMain);
     Status status;
     kept_.for_each([&](KeptRows::Id id) {
-      if (!status.ok() || forgotten(id)) return;
-      rows_.decode(kept_[id].row, rows.row());
-      status = rows.end_row();
+      if (status.ok() && !forgotten(id)) status = held.put(kept_.body(id));
     });
     STRAND_OK(std::move(status));
-    return rows.flush();
+    return held.rows.flush();
   }
 
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    ByteWriter bytes;
-    kept_.for_each([&](KeptRows::Id id) {
-      const KeptRow& kept = kept_[id];
-      kept_.encode_key(id, bytes);
-      bytes.put(kept.time);
-      bytes.put(kept.expiry.millis);
-      bytes.put(static_cast<uint8_t>(kept.waits));
-      bytes.put_string(kept.row);
-    });
-    out.add("kept", kRowtimeDeduplicateVersion, bytes.take());
+    kept_.snapshot(out);
     return Status();
   }
-
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    kept_.written(epoch, refs);
+  }
   Status restore(const std::vector<state::Section>& parts) override {
-    for (const state::Section& part : parts) {
-      STRAND_OK(state::check_version(part.ref, kRowtimeDeduplicateVersion));
-      ByteReader in(part.bytes());
-      while (in.remaining() > 0) STRAND_OK(restore_key(in));
-    }
+    STRAND_OK(
+        kept_.restore(parts, context_->key_groups, [&](uint64_t hash) { return owns(*context_, hash); }));
+    kept_.for_each([&](KeptRows::Id id) {
+      if (kept_[id].head.waits != 0) wait_for(id);
+    });
     update_books();
     return Status();
   }
@@ -133,7 +127,7 @@ class RowtimeDeduplicate : public Operator {
   bool judges_lateness() const override { return options_.wait || options_.retention_column.has_value(); }
   EventTime last_closed() const override { return newest_; }
   int64_t state_rows() const override { return kept_.size(); }
-  int64_t state_bytes() const override { return kept_.memory_bytes() + row_bytes_; }
+  int64_t state_bytes() const override { return kept_.memory_bytes(); }
 
  private:
   struct Due {
@@ -141,6 +135,45 @@ class RowtimeDeduplicate : public Operator {
     uint64_t order;  // in which they were set
     KeptRows::Id key;
     bool operator>(const Due& o) const { return std::tie(time, order) > std::tie(o.time, o.order); }
+  };
+
+  /// What a batch changes: rows of the batch, which stay where they are unless others go between them.
+  class Changes {
+   public:
+    Changes(const RowtimeDeduplicate& op, const Batch& batch, Emitter& out)
+        : batch_(batch),
+          out_(out),
+          copied_(op.options_.update_before || op.options_.upserts),
+          copies_(op.options_.input, op.reader_, out, Port::kMain) {}
+    Status put(uint32_t row, RowKind kind) {
+      if (copied_) {
+        for (size_t c = 0; c < batch_.columns().size(); ++c)
+          copies_.rows.row().column(c).append_from(batch_.column(c), row);
+        return copies_.rows.end_row(kind);
+      }
+      if (kind != RowKind::kInsert && kinds_.empty())
+        kinds_.resize(static_cast<size_t>(batch_.physical_rows()));
+      if (kind != RowKind::kInsert) kinds_[row] = static_cast<uint8_t>(kind);
+      chosen_.push_back(row);
+      return Status();
+    }
+    Status put_kept(std::string_view row, RowKind kind) { return copies_.put(row, kind); }
+    Status flush() {
+      if (copied_) return copies_.rows.flush();
+      if (chosen_.empty()) return Status();
+      Batch changed = batch_.with_selection(std::make_shared<const columnar::Selection>(chosen_));
+      if (!kinds_.empty()) changed = changed.with_kinds(std::make_shared<const std::vector<uint8_t>>(kinds_));
+      return out_.emit(Port::kMain, std::move(changed));
+    }
+    int64_t rows() const { return copies_.rows.rows() + static_cast<int64_t>(chosen_.size()); }
+
+   private:
+    const Batch& batch_;
+    Emitter& out_;
+    bool copied_;
+    KeptOutput copies_;
+    columnar::Selection chosen_;
+    std::vector<uint8_t> kinds_;  // by position; empty: all +I
   };
 
   Status read_times(const Batch& batch, std::span<const uint32_t> rows) {
@@ -165,92 +198,74 @@ class RowtimeDeduplicate : public Operator {
   }
   bool forgotten(KeptRows::Id id) const {
     const KeptRow& kept = kept_[id];
-    if (kept.waits || kept.expiry == EventTime::max()) return false;
-    return reached(kept.expiry,
+    if (kept.head.waits != 0 || kept.expiry() == EventTime::max()) return false;
+    return reached(kept.expiry(),
                    context_->judge(columnar::key_group(kept_.hash(id), context_->max_parallelism)));
   }
 
   /// A row that is not late: keeps it, or finds that it is a copy.
-  Status offer(const Batch& batch, uint32_t row, int64_t time, size_t i, EventTime judge, RowEmitter& changes,
-               RowEmitter& replaced) {
-    KeptRows::Id id = kept_.find(reader_.hashes()[i], reader_.keys()[i]);
-    if (id != KeptRows::kNone && !kept_[id].waits && reached(kept_[id].expiry, judge) &&
-        kept_[id].expiry != EventTime::max()) {
-      remove(id);
+  Status offer(size_t i, uint32_t row, EventTime judge, Changes& changes, KeptOutput& replaced) {
+    KeptRows::Id id = kept_.find(reader_.hash(i), reader_.key(i));
+    if (id != KeptRows::kNone && kept_[id].head.waits == 0 && kept_[id].expiry() != EventTime::max() &&
+        reached(kept_[id].expiry(), judge)) {
+      kept_.erase(id);
       id = KeptRows::kNone;
     }
     const bool known = id != KeptRows::kNone;
-    const bool same = known && options_.upserts && kept_[id].row == rows_.encode(batch, row);
-    if (same || (known && !replaces(time, kept_[id]))) {
+    const bool same = known && options_.upserts && kept_.body(id) == reader_.row(i);
+    if (same || (known && !replaces(order_[i], kept_[id].head))) {
       copies_.push_back(row);
       return Status();
     }
-    if (!known) id = kept_.find_or_add(reader_.hashes()[i], reader_.keys()[i]);
-    KeptRow& kept = kept_[id];
     if (options_.wait) {
-      if (known) STRAND_OK(drop_waiting(kept, replaced));
+      if (known) STRAND_OK(drop_waiting(id, replaced));
     } else {
-      STRAND_OK(change(batch, row, known ? &kept : nullptr, changes));
+      if (known && options_.update_before)
+        STRAND_OK(changes.put_kept(kept_.body(id), RowKind::kUpdateBefore));
+      STRAND_OK(changes.put(row, known ? RowKind::kUpdateAfter : RowKind::kInsert));
       context_->ledger->add(Entry::kCounted, 1);
     }
-    keep(batch, row, time, i, kept);
+    const KeptRow::Head head{order_[i], instants_[i].millis, options_.wait ? 1 : 0};
+    if (known) {
+      kept_[id].head = head;
+      kept_.replace(id, reader_.row(i));
+    } else {
+      id = kept_.add(reader_.hash(i), head, reader_.row(i));
+    }
     if (options_.wait) wait_for(id);
     return Status();
   }
 
-  Status take_back_row(RowKind kind, size_t i, RowEmitter& changes) {
+  Status take_back_row(RowKind kind, size_t i, Changes& changes) {
     context_->ledger->add(Entry::kCounted, 1);
-    const KeptRows::Id id = kept_.find(reader_.hashes()[i], reader_.keys()[i]);
+    const KeptRows::Id id = kept_.find(reader_.hash(i), reader_.key(i));
     if (kind != RowKind::kDelete || id == KeptRows::kNone) return Status();
-    rows_.decode(kept_[id].row, changes.row());
-    remove(id);
-    return changes.end_row(RowKind::kDelete);
+    STRAND_OK(changes.put_kept(kept_.body(id), RowKind::kDelete));
+    kept_.erase(id);
+    return Status();
   }
 
-  bool replaces(int64_t time, const KeptRow& kept) const {
-    if (options_.wait && !kept.waits) return false;
+  bool replaces(int64_t time, const KeptRow::Head& kept) const {
+    if (options_.wait && kept.waits == 0) return false;
     return options_.last ? time >= kept.time : time < kept.time;
   }
 
-  Status change(const Batch& batch, uint32_t row, const KeptRow* old, RowEmitter& changes) {
-    if (old != nullptr && options_.update_before) {
-      rows_.decode(old->row, changes.row());
-      STRAND_OK(changes.end_row(RowKind::kUpdateBefore));
-    }
-    for (size_t c = 0; c < options_.input->size(); ++c)
-      changes.row().column(c).append_from(batch.column(c), row);
-    return changes.end_row(old == nullptr ? RowKind::kInsert : RowKind::kUpdateAfter);
-  }
-
-  Status drop_waiting(KeptRow& kept, RowEmitter& replaced) {
-    rows_.decode(kept.row, replaced.row());
+  Status drop_waiting(KeptRows::Id id, KeptOutput& replaced) {
     context_->ledger->add(Entry::kDuplicate, 1);
     --waiting_;
-    return replaced.end_row();
+    return replaced.put(kept_.body(id));
   }
 
-  void keep(const Batch& batch, uint32_t row, int64_t time, size_t i, KeptRow& kept) {
-    row_bytes_ -= static_cast<int64_t>(kept.row.size());
-    kept.time = time;
-    kept.expiry = instants_[i];
-    kept.row = rows_.encode(batch, row);
-    row_bytes_ += static_cast<int64_t>(kept.row.size());
-  }
   void wait_for(KeptRows::Id id) {
-    kept_[id].waits = true;
     ++waiting_;
-    due_.push_back({kept_[id].time, next_due_++, id});
+    due_.push_back({kept_[id].head.time, next_due_++, id});
     std::push_heap(due_.begin(), due_.end(), std::greater<>());
-  }
-  void remove(KeptRows::Id id) {
-    row_bytes_ -= static_cast<int64_t>(kept_[id].row.size());
-    kept_.erase(id);
   }
 
   void forget() {
     if (!options_.retention_column || kept_.size() < forget_at_) return;
     kept_.for_each([&](KeptRows::Id id) {
-      if (forgotten(id)) remove(id);
+      if (forgotten(id)) kept_.erase(id);
     });
     forget_at_ = std::max(kForgetFrom, 2 * kept_.size());
   }
@@ -263,26 +278,10 @@ class RowtimeDeduplicate : public Operator {
     return out.emit(port, batch.with_selection(std::make_shared<const columnar::Selection>(positions)));
   }
 
-  Status finish_rows(RowEmitter& rows) {
-    STRAND_OK(rows.flush());
-    context_->ledger->add(Entry::kOut, rows.rows());
+  Status finish(int64_t rows) {
+    kept_.tidy();
+    context_->ledger->add(Entry::kOut, rows);
     update_books();
-    return Status();
-  }
-
-  Status restore_key(ByteReader& in) {
-    STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
-    KeptRow kept;
-    STRAND_TRY(kept.time, in.get<int64_t>());
-    STRAND_TRY(kept.expiry.millis, in.get<int64_t>());
-    STRAND_TRY(const uint8_t waits, in.get<uint8_t>());
-    STRAND_TRY(kept.row, in.get_string());
-    if (!context_->key_groups.contains(columnar::key_group(stored.hash, context_->max_parallelism)))
-      return Status();
-    row_bytes_ += static_cast<int64_t>(kept.row.size());
-    const KeptRows::Id id = kept_.find_or_add(stored.hash, stored.key);
-    kept_[id] = std::move(kept);
-    if (waits != 0) wait_for(id);
     return Status();
   }
 
@@ -292,19 +291,17 @@ class RowtimeDeduplicate : public Operator {
   }
 
   RowtimeDeduplicateOptions options_;
-  RowBytes rows_;
   OperatorContext* context_ = nullptr;
   KeptRows kept_;
   std::vector<Due> due_;  // with `wait`: a heap, earliest first; some are out of date
   uint64_t next_due_ = 0;
   int64_t waiting_ = 0;
-  int64_t row_bytes_ = 0;
   int64_t forget_at_ = kForgetFrom;
   obs::MemoryShare share_;
   EventTime newest_ = EventTime::min();
 
   // Scratch memory of one batch.
-  Keys reader_;
+  KeyedRowBytes reader_;
   RowList row_list_;
   Times times_;
   Times instant_times_;

@@ -17,8 +17,10 @@ using columnar::Batch;
 using flow::Emitter;
 using flow::OperatorContext;
 using obs::Entry;
+using WindowRanks = RankedRows<std::string>;  // of the bytes of rows
 
 constexpr int32_t kWindowTopNVersion = 1;
+constexpr int64_t kRankedRowBytes = sizeof(WindowRanks::Entry);  // of a row beside its bytes
 
 class WindowTopN : public Operator {
  public:
@@ -83,9 +85,9 @@ class WindowTopN : public Operator {
         bytes.put(bounds.second);
         keys.encode_key(id, bytes);
         bytes.put(keys[id].size());
-        keys[id].for_each([&](const std::string& sort_key, const std::string& row) {
-          bytes.put_string(sort_key);
-          bytes.put_string(row);
+        keys[id].for_each([&](const WindowRanks::Entry& entry) {
+          bytes.put_string(entry.sort_key);
+          bytes.put_string(entry.row);
         });
       });
     }
@@ -113,36 +115,40 @@ class WindowTopN : public Operator {
   }
 
  private:
-  using WindowKeys = state::KeySlots<RankedRows>;
+  using WindowKeys = state::KeySlots<WindowRanks>;
 
   EventTime last_of(int64_t end) const { return EventTime{zone_.utc_of(end) - 1}; }
 
-  void add(RankedRows& ranked, const Batch& batch, uint32_t row) {
+  void add(WindowRanks& ranked, const Batch& batch, uint32_t row) {
     sort_key_.clear();
     columnar::append_sort_key(batch, options_.order, row, sort_key_);
     if (ranked.size() == options_.to) {
-      const int order = sort_key_.compare(ranked.last_key());
+      const int order = sort_key_.compare(ranked.back().sort_key);
       const bool enters = order < 0 || (order == 0 && options_.last_of_equal);
       context_->ledger->add(enters ? Entry::kCounted : Entry::kFiltered, 1);
       if (!enters) return;
-      row_bytes_ -= static_cast<int64_t>(ranked.drop_last());
+      row_bytes_ -= bytes_of(ranked.back());
+      ranked.drop_last();
       --row_count_;
     }
     put(ranked, sort_key_, rows_.encode(batch, row));
   }
-  void put(RankedRows& ranked, std::string sort_key, std::string row) {
+  static int64_t bytes_of(const WindowRanks::Entry& entry) {
+    return static_cast<int64_t>(entry.sort_key.size() + entry.row.size());
+  }
+  void put(WindowRanks& ranked, std::string_view sort_key, std::string row) {
     row_bytes_ += static_cast<int64_t>(sort_key.size() + row.size());
     ++row_count_;
-    ranked.add(std::move(sort_key), std::move(row));
+    ranked.add(sort_key, std::move(row));
   }
 
-  Status emit(const RankedRows& ranked, RowEmitter& rows) {
+  Status emit(const WindowRanks& ranked, RowEmitter& rows) {
     int64_t rank = 0;
     Status status;
-    ranked.for_each([&](const std::string& sort_key, const std::string& row) {
-      row_bytes_ -= static_cast<int64_t>(sort_key.size() + row.size());
+    ranked.for_each([&](const WindowRanks::Entry& entry) {
+      row_bytes_ -= bytes_of(entry);
       if (++rank < options_.from || !status.ok()) return;
-      rows_.decode(row, rows.row());
+      rows_.decode(entry.row, rows.row());
       if (options_.rank) rows.row().column(options_.input->size()).append(rank);
       status = rows.end_row();
     });
@@ -163,7 +169,7 @@ class WindowTopN : public Operator {
       STRAND_TRY(const std::string_view row, in.get_string());
       if (!mine) continue;
       WindowKeys& window = windows_[{end, start}];
-      put(window[window.find_or_add(stored.hash, stored.key)], std::string(sort_key), std::string(row));
+      put(window[window.find_or_add(stored.hash, stored.key)], sort_key, std::string(row));
     }
     return Status();
   }

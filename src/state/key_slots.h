@@ -46,6 +46,10 @@ class KeySlots {
     ++used_;
     return id;
   }
+  /// Asks for the memory that a look for a key of this hash will read first.
+  void prefetch(uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & mask()]);
+  }
   void erase(Id id) {
     size_t hole = place_of(hash(id), key(id));
     slots_[hole] = 0;
