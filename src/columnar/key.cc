@@ -149,6 +149,43 @@ void put_key(const Column& column, int64_t row, std::string& out) {
   }
 }
 
+/// Calls f(i, row, null) for each of `rows`.
+template <class F>
+void each_of(const Column& column, std::span<const uint32_t> rows, F&& f) {
+  if (!column.has_nulls()) {
+    for (size_t i = 0; i < rows.size(); ++i) f(i, rows[i], false);
+  } else {
+    for (size_t i = 0; i < rows.size(); ++i) f(i, rows[i], column.is_null(rows[i]));
+  }
+}
+
+/// As put_key, of plain bytes of a fixed size.
+template <size_t kWidth>
+void put_plain(const Column& column, std::span<const uint32_t> rows, std::span<char*> to) {
+  const char* const values = column.parts().values->data() + column.parts().offset * int64_t{kWidth};
+  each_of(column, rows, [&](size_t i, uint32_t row, bool null) {
+    *to[i]++ = null ? '\0' : '\1';
+    if (null) return;
+    std::memcpy(to[i], values + row * kWidth, kWidth);
+    to[i] += kWidth;
+  });
+}
+void put_texts(const Column& column, std::span<const uint32_t> rows, std::span<char*> to) {
+  each_of(column, rows, [&](size_t i, uint32_t row, bool null) {
+    *to[i]++ = null ? '\0' : '\1';
+    if (null) return;
+    const std::string_view text = column.string(row);
+    const auto size = static_cast<uint32_t>(text.size());
+    std::memcpy(to[i], &size, sizeof size);
+    if (size > 0) std::memcpy(to[i] + sizeof size, text.data(), size);
+    to[i] += sizeof size + size;
+  });
+}
+
+bool is_plain(TypeKind kind) {
+  return fixed_width(kind) > 0 && kind != TypeKind::kFloat && kind != TypeKind::kDouble;
+}
+
 /// Reads what put_key wrote. Keys come from memory or from verified files, so a wrong one is a bug.
 class KeyReader {
  public:
@@ -159,6 +196,19 @@ class KeyReader {
   void value(ColumnBuilder& out) {
     if (raw<char>() == '\0') return out.append_null();
     const TypeKind kind = out.type()->kind;
+    switch (kind) {
+      case TypeKind::kBigInt:
+      case TypeKind::kTimestamp:
+      case TypeKind::kTimestampLtz:
+        return out.append(raw<int64_t>());
+      case TypeKind::kString:
+      case TypeKind::kBytes:
+        return out.append_string(take(raw<uint32_t>()));
+      case TypeKind::kBoolean:
+        return out.append_boolean(raw<char>() != '\0');
+      default:
+        break;
+    }
     switch (fixed_width(kind)) {
       case 1:
         return out.append(raw<int8_t>());
@@ -173,9 +223,6 @@ class KeyReader {
       default:
         break;
     }
-    if (kind == TypeKind::kBoolean) return out.append_boolean(raw<char>() != '\0');
-    if (kind == TypeKind::kString || kind == TypeKind::kBytes)
-      return out.append_string(take(raw<uint32_t>()));
     const uint32_t elements = kind == TypeKind::kRow ? 1 : raw<uint32_t>();
     for (size_t child = 0; child < out.type()->children.size(); ++child) {
       for (uint32_t i = 0; i < elements; ++i) value(out.child(child));
@@ -236,6 +283,40 @@ void decode_key(std::string_view key, std::span<ColumnBuilder* const> columns) {
   KeyReader reader(key);
   for (ColumnBuilder* column : columns) reader.value(*column);
   STRAND_CHECK(reader.done());
+}
+
+void add_key_sizes(const Column& column, std::span<const uint32_t> rows, std::span<size_t> sizes) {
+  const TypeKind kind = column.type()->kind;
+  if (is_plain(kind)) {
+    const auto width = static_cast<size_t>(fixed_width(kind));
+    return each_of(column, rows, [&](size_t i, uint32_t, bool null) { sizes[i] += null ? 1 : 1 + width; });
+  }
+  if (kind == TypeKind::kString || kind == TypeKind::kBytes) {
+    return each_of(column, rows, [&](size_t i, uint32_t row, bool null) {
+      sizes[i] += null ? 1 : 1 + sizeof(uint32_t) + column.string(row).size();
+    });
+  }
+  std::string key;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    key.clear();
+    put_key(column, rows[i], key);
+    sizes[i] += key.size();
+  }
+}
+
+void put_keys(const Column& column, std::span<const uint32_t> rows, std::span<char*> to) {
+  const TypeKind kind = column.type()->kind;
+  const int width = is_plain(kind) ? fixed_width(kind) : 0;
+  if (width == 8) return put_plain<8>(column, rows, to);
+  if (width == 4) return put_plain<4>(column, rows, to);
+  if (kind == TypeKind::kString || kind == TypeKind::kBytes) return put_texts(column, rows, to);
+  std::string key;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    key.clear();
+    put_key(column, rows[i], key);
+    std::memcpy(to[i], key.data(), key.size());
+    to[i] += key.size();
+  }
 }
 
 size_t decode_key_parts(std::string_view key, std::span<const KeyPart> parts) {

@@ -6,18 +6,25 @@
 
 namespace strand::ops {
 
-JoinedRows::Id JoinedRows::find(const Bytes& row) const {
-  return by_bytes_.find(row.hash, [&](Id each) { return rows_.body(each) == row.bytes; });
+JoinedRows::Id JoinedRows::find(std::string_view row) const {
+  return by_bytes_.find(hash64(row), [&](Id each) { return rows_.body(each) == row; });
 }
 
-void JoinedRows::add(const Key& key, const Bytes& row, int64_t partners, WallTime now) {
-  Id id = find(row);
+void JoinedRows::add(const Key& key, std::string_view row, int64_t partners, WallTime now) {
+  const Id list = first(key);
+  Id id = kNone;
+  if (indexed_) {
+    id = find(row);
+  } else if (list != kNone && rows_.body(rows_[list].previous) == row) {
+    id = rows_[list].previous;
+  }
   ++count_;
   const auto counted = static_cast<int32_t>(partners);
   if (id == kNone) {
-    id = rows_.add(key.hash, {now.millis, 1, counted}, row.bytes);
-    put(id, key, row.hash);
+    id = rows_.add(key.hash, {now.millis, 1, counted}, row);
+    put(id, key, list);
   } else {
+    ++equal_;
     Row::Head& head = rows_[id].head;
     head = {now.millis, head.count + 1, counted};
     rows_.changed(id);
@@ -25,9 +32,12 @@ void JoinedRows::add(const Key& key, const Bytes& row, int64_t partners, WallTim
   note(id);
 }
 
-void JoinedRows::put(Id id, const Key& key, uint64_t row_hash) {
-  by_bytes_.add(row_hash, id);
-  const Id head = first(key);
+void JoinedRows::put(Id id, const Key& key, Id head) {
+  if (indexed_) by_bytes_.add(hash64(rows_.body(id)), id);
+  if (rows_.size() == kJudged && !removes_ && equal_ < kJudged / 16) {
+    indexed_ = false;
+    by_bytes_.clear();
+  }
   if (head == kNone) {
     rows_[id].next = rows_[id].previous = id;
     keys_.add(key.hash, id);
@@ -40,7 +50,12 @@ void JoinedRows::put(Id id, const Key& key, uint64_t row_hash) {
   rows_[head].previous = id;
 }
 
-bool JoinedRows::remove(const Bytes& row) {
+bool JoinedRows::remove(std::string_view row) {
+  removes_ = true;
+  if (!indexed_) {
+    indexed_ = true;
+    rows_.for_each([&](Id id) { by_bytes_.add(hash64(rows_.body(id)), id); });
+  }
   const Id id = find(row);
   if (id == kNone) return false;
   --count_;
@@ -54,7 +69,7 @@ bool JoinedRows::remove(const Bytes& row) {
 
 void JoinedRows::erase(Id id) {
   const uint64_t key_hash = rows_.hash(id);
-  by_bytes_.erase(hash64(rows_.body(id)), id);
+  if (indexed_) by_bytes_.erase(hash64(rows_.body(id)), id);
   const Row gone = rows_[id];
   const bool first = keys_.find(key_hash, [&](Id each) { return each == id; }) != kNone;
   if (first) keys_.erase(key_hash, id);
@@ -94,9 +109,12 @@ void JoinedRows::note(Id id) {
 
 Status JoinedRows::restore(const std::vector<state::Section>& sections, const Owner& owner) {
   STRAND_OK(rows_.restore(sections, owner.groups, owner.mine));
+  rows_.for_each([&](Id id) { count_ += rows_[id].head.count; });
+  equal_ = count_ - rows_.size();
+  indexed_ = rows_.size() < kJudged || equal_ >= rows_.size() / 16;
   rows_.for_each([&](Id id) {
-    put(id, {rows_.hash(id), owner.key_of(rows_.body(id))}, hash64(rows_.body(id)));
-    count_ += rows_[id].head.count;
+    const Key key{rows_.hash(id), owner.key_of(rows_.body(id))};
+    put(id, key, first(key));
     note(id);
   });
   std::ranges::sort(writes_, {}, &Write::at);

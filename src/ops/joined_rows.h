@@ -13,8 +13,9 @@
 
 namespace strand::ops {
 
-/// Rows by their bytes (KeyedRowBytes), listed by join key in the order in which they came. Belongs to one
-/// operator.
+/// Rows by their bytes (KeyedRowBytes), listed by join key in the order in which they came. Equal rows are
+/// counted, but where few of the first rows were equal and none is ever taken back: then a row is only
+/// compared with the last one of its key, which costs no look into a large table. Belongs to one operator.
 class JoinedRows {
  public:
   struct Row {
@@ -29,19 +30,17 @@ class JoinedRows {
   };
   using Id = uint32_t;
   static constexpr Id kNone = ~Id{0};
-  /// Of a key or of a whole row.
-  struct Bytes {
+  struct Key {
     uint64_t hash;
     std::string_view bytes;
   };
-  using Key = Bytes;
 
   JoinedRows(std::string name, int32_t version) : rows_(std::move(name), version) {}
 
   /// One more of the row, which has so many partners.
-  void add(const Key& key, const Bytes& row, int64_t partners, WallTime now);
+  void add(const Key& key, std::string_view row, int64_t partners, WallTime now);
   /// One less; false where there is none.
-  bool remove(const Bytes& row);
+  bool remove(std::string_view row);
   /// Appends the rows with that key, in the order in which they came.
   void partners_of(const Key& key, std::vector<Id>& out) const;
   const Row& row(Id id) const { return rows_[id]; }
@@ -61,7 +60,6 @@ class JoinedRows {
   /// Asks for the memory that a look for a key will read, in three steps.
   enum class Near : uint8_t { kSlot, kRow, kBytes };
   void prefetch(Near near, uint64_t key_hash) const;
-  void prefetch_row(uint64_t row_hash) const { by_bytes_.prefetch(row_hash); }
 
   int64_t count() const { return count_; }
   int64_t memory_bytes() const {
@@ -80,12 +78,13 @@ class JoinedRows {
   Status restore(const std::vector<state::Section>& sections, const Owner& owner);
 
  private:
+  static constexpr int64_t kJudged = 16'384;  // rows after which it is decided
   struct Write {
     int64_t at;
     Id id;
   };
-  void put(Id id, const Key& key, uint64_t row_hash);
-  Id find(const Bytes& row) const;
+  void put(Id id, const Key& key, Id head);
+  Id find(std::string_view row) const;
   void erase(Id id);
   Id first(const Key& key) const;
   void note(Id id);
@@ -93,7 +92,10 @@ class JoinedRows {
 
   state::LoggedRows<Row> rows_;
   state::RowIndex keys_;      // the first row of each
-  state::RowIndex by_bytes_;  // by the hash of a row's bytes
+  state::RowIndex by_bytes_;  // by the hash of a row's bytes, where that is kept
+  bool indexed_ = true;
+  bool removes_ = false;      // a row was taken back
+  int64_t equal_ = 0;         // rows that were there already
   std::deque<Write> writes_;  // in order of time; some are out of date
   bool ordered_ = false;
   int64_t count_ = 0;

@@ -1,8 +1,7 @@
 #include "ops/keyed_row_bytes.h"
 
 #include <algorithm>
-
-#include "base/hash.h"
+#include <numeric>
 
 namespace strand::ops {
 
@@ -17,18 +16,43 @@ KeyedRowBytes::KeyedRowBytes(columnar::SchemaPtr schema, std::vector<size_t> key
 }
 
 void KeyedRowBytes::read(const columnar::Batch& batch, std::span<const uint32_t> rows) {
-  columnar::hash_rows(batch, keys_, hashes_);
   positions_ = rows;
-  bytes_.clear();
-  ends_.assign(1, 0);
-  for (const uint32_t row : rows) {
-    columnar::encode_key(batch, keys_, row, bytes_);
-    ends_.push_back(bytes_.size());
-    columnar::encode_key(batch, others_, row, bytes_);
-    ends_.push_back(bytes_.size());
+  write(batch, true);
+}
+void KeyedRowBytes::read_keys(const columnar::Batch& batch, std::span<const uint32_t> rows) {
+  positions_ = rows;
+  write(batch, false);
+}
+
+/// Column by column: each row knows beforehand how many bytes it has.
+void KeyedRowBytes::write(const columnar::Batch& batch, bool whole) {
+  columnar::hash_rows(batch, keys_, hashes_);
+  sizes_.assign(positions_.size(), 0);
+  for (const size_t c : keys_) columnar::add_key_sizes(batch.column(c), positions_, sizes_);
+  for (const size_t c : others_) {
+    if (whole) columnar::add_key_sizes(batch.column(c), positions_, sizes_);
   }
-  row_hashes_.resize(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) row_hashes_[i] = hash64(row(i));
+  const size_t total = std::accumulate(sizes_.begin(), sizes_.end(), size_t{0});
+  if (bytes_ == nullptr || total > room_) {  // an empty key is no NULL
+    room_ = total + total / 4;
+    bytes_ = std::make_unique_for_overwrite<char[]>(room_);
+  }
+  ends_.resize(positions_.size());
+  char* at = bytes_.get();
+  for (size_t i = 0; i < ends_.size(); at += sizes_[i++]) ends_[i] = at;
+  starts_.assign(ends_.begin(), ends_.end());
+  for (const size_t c : keys_) columnar::put_keys(batch.column(c), positions_, ends_);
+  key_ends_.assign(ends_.begin(), ends_.end());
+  for (const size_t c : others_) {
+    if (whole) columnar::put_keys(batch.column(c), positions_, ends_);
+  }
+}
+
+std::string_view KeyedRowBytes::one(const columnar::Batch& batch, uint32_t row) {
+  one_.clear();
+  columnar::encode_key(batch, keys_, row, one_);
+  columnar::encode_key(batch, others_, row, one_);
+  return one_;
 }
 
 std::vector<KeyPart> KeyedRowBytes::parts(columnar::BatchBuilder& out, size_t first) const {

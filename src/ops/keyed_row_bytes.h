@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,14 +23,16 @@ class KeyedRowBytes {
 
   /// Reads `rows` (physical positions) of a batch.
   void read(const columnar::Batch& batch, std::span<const uint32_t> rows);
+  /// Reads only their keys, because few of the rows are wanted: by `one`.
+  void read_keys(const columnar::Batch& batch, std::span<const uint32_t> rows);
+
   uint64_t hash(size_t i) const { return hashes_[positions_[i]]; }  // of the key
   std::string_view key(size_t i) const {
-    return {bytes_.data() + ends_[2 * i], ends_[2 * i + 1] - ends_[2 * i]};
+    return {starts_[i], static_cast<size_t>(key_ends_[i] - starts_[i])};
   }
-  uint64_t row_hash(size_t i) const { return row_hashes_[i]; }
-  std::string_view row(size_t i) const {
-    return {bytes_.data() + ends_[2 * i], ends_[2 * i + 2] - ends_[2 * i]};
-  }
+  std::string_view row(size_t i) const { return {starts_[i], static_cast<size_t>(ends_[i] - starts_[i])}; }
+  /// The bytes of one row; good until the next call.
+  std::string_view one(const columnar::Batch& batch, uint32_t row);
 
   /// How decode_key_parts appends a row to the columns of `out` from `first` on.
   std::vector<columnar::KeyPart> parts(columnar::BatchBuilder& out, size_t first = 0) const;
@@ -40,14 +43,20 @@ class KeyedRowBytes {
   const columnar::SchemaPtr& schema() const { return schema_; }
 
  private:
+  void write(const columnar::Batch& batch, bool whole);
+
   columnar::SchemaPtr schema_;
   std::vector<size_t> keys_;
   std::vector<size_t> others_;
   std::vector<uint64_t> hashes_;  // by physical position
   std::span<const uint32_t> positions_;
-  std::string bytes_;
-  std::vector<uint64_t> row_hashes_;
-  std::vector<size_t> ends_;  // of each row: where it begins, where its key ends; behind all, the end
+  std::vector<size_t> sizes_;
+  std::unique_ptr<char[]> bytes_;
+  size_t room_ = 0;
+  std::vector<const char*> starts_;
+  std::vector<const char*> key_ends_;
+  std::vector<char*> ends_;
+  std::string one_;
 };
 
 }  // namespace strand::ops

@@ -61,7 +61,6 @@ class RegularJoin : public Operator {
       STRAND_TRY(to, find_partners(side, batch, from));
       for (size_t i = from; i < to; ++i) {
         look_ahead(rows_[side], reader, i);
-        if (i + kAhead < reader.rows.size()) rows_[side].prefetch_row(reader.bytes.row_hash(i + kAhead));
         STRAND_OK(process_row(side, batch, i, partners_of(i - from), rows));
       }
     }
@@ -115,7 +114,6 @@ class RegularJoin : public Operator {
       return std::ranges::any_of(key_columns, [&](size_t c) { return batch.column(c).is_null(rows[i]); });
     }
     JoinedRows::Key key(size_t i) const { return {bytes.hash(i), bytes.key(i)}; }
-    JoinedRows::Bytes whole(size_t i) const { return {bytes.row_hash(i), bytes.row(i)}; }
     KeyedRowBytes bytes;
     std::vector<size_t> key_columns;
     RowList row_list;
@@ -233,12 +231,12 @@ class RegularJoin : public Operator {
   void add(const Current& row) {
     const Reader& reader = readers_[row.side];
     const int64_t partners = counts_partners(row.side) ? partner_count(row) : 0;
-    rows_[row.side].add(reader.key(row.i), reader.whole(row.i), partners, context_->now);
+    rows_[row.side].add(reader.key(row.i), reader.bytes.row(row.i), partners, context_->now);
   }
   void remove(const Current& row) {
     const Reader& reader = readers_[row.side];
     // The row that is taken back leaves the state, and the change that takes it back leaves no trace.
-    const bool there = rows_[row.side].remove(reader.whole(row.i));
+    const bool there = rows_[row.side].remove(reader.bytes.row(row.i));
     context_->ledger->add(Entry::kCounted, there ? 2 : 1);
   }
 

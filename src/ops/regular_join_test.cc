@@ -101,6 +101,25 @@ TEST_F(RegularJoinTest, EqualRowsCountAsOftenAsTheyCame) {
   EXPECT_THAT(join.output(), ElementsAre("-D[1, a, 1, A]"));
 }
 
+// Rows are found by their bytes only once one is taken back, where few are equal.
+TEST_F(RegularJoinTest, OfManyRowsThatOnlyCameEachIsFoundWhenItIsTakenBack) {
+  OperatorHarness join = job(on_key());
+  columnar::BatchBuilder many(schema({"x"}));
+  for (int32_t n = 0; n < 40'000; ++n) {
+    many.column(0).append<int32_t>(n / 10);
+    many.column(1).append_string("row " + std::to_string(n));
+    many.end_row();
+  }
+  join.batch(many.finish(), kLeft);
+  join.batch(row(7, "row 77"), kLeft);
+  join.batch(row(7, "row 77"), kLeft);
+  join.restore(join.snapshot(), 1);
+  for (int back = 0; back < 4; ++back) join.batch(row(7, "row 77", RowKind::kDelete), kLeft);
+  EXPECT_EQ(join.op().state_rows(), 39'999);
+  join.batch(row(7, "R"), kRight);
+  EXPECT_EQ(join.output().size(), 9u);
+}
+
 TEST_F(RegularJoinTest, ANullKeyHasNoPartnerAndIsNotKept) {
   OperatorHarness join = job(on_key(true));
   join.batch(row(std::nullopt, "n"), kLeft);

@@ -49,14 +49,15 @@ class TopN : public Operator {
     if (!options_.changes) STRAND_OK(require_inserts(batch, context_->operator_id));
     context_->ledger->add(Entry::kIn, batch.rows());
     const auto list = row_list_.of(batch);
-    reader_.read(batch, list);
+    reader_.read_keys(batch, list);
     KeptOutput changes(options_.output, reader_, out, Port::kMain);
     for (size_t i = 0; i < list.size(); ++i) {
       constexpr size_t kAhead = 8;
       if (i + kAhead < list.size()) ranked_.prefetch(reader_.hash(i + kAhead));
       sort_key_.clear();
       columnar::append_sort_key(batch, options_.order, list[i], sort_key_);
-      STRAND_OK(takes_back(batch.kind(list[i])) ? take_back(i, changes) : add(i, changes));
+      STRAND_OK(takes_back(batch.kind(list[i])) ? take_back(i, batch, list[i], changes)
+                                                : add(i, batch, list[i], changes));
     }
     STRAND_OK(changes.rows.flush());
     rows_.tidy();
@@ -109,14 +110,14 @@ class TopN : public Operator {
   static constexpr size_t kRestored = 4096;  // rows that are read together
 
   /// A row of the batch.
-  Status add(size_t i, KeptOutput& changes) {
+  Status add(size_t i, const Batch& batch, uint32_t position, KeptOutput& changes) {
     const RankedKeys::Id id = ranked_.find_or_add(reader_.hash(i), reader_.key(i));
     TopRanks& ranked = ranked_[id];
     const int64_t before = ranked.before(sort_key_, options_.to);
     const bool ranks = before < options_.to;
     context_->ledger->add(ranks || options_.changes ? Entry::kCounted : Entry::kFiltered, 1);
     if (!ranks && !options_.changes) return Status();
-    const TopRows::Id added = rows_.add(reader_.hash(i), {++arrivals_}, reader_.row(i));
+    const TopRows::Id added = rows_.add(reader_.hash(i), {++arrivals_}, reader_.one(batch, position));
     if (ranks) {
       look_at(ranked, options_.to);
       STRAND_OK(emit_entry(before, added, changes));
@@ -143,13 +144,14 @@ class TopN : public Operator {
     return count < options_.to ? emit(moved, count + 1, RowKind::kInsert, changes) : Status();
   }
 
-  Status take_back(size_t i, KeptOutput& changes) {
+  Status take_back(size_t i, const Batch& batch, uint32_t position, KeptOutput& changes) {
     context_->ledger->add(Entry::kCounted, 1);
     const RankedKeys::Id id = ranked_.find(reader_.hash(i), reader_.key(i));
     if (id == RankedKeys::kNone) return Status();
     TopRanks& ranked = ranked_[id];
     look_at(ranked, options_.to + 1);
-    const auto same = [&](TopRows::Id each) { return rows_.body(each) == reader_.row(i); };
+    const std::string_view row = reader_.one(batch, position);
+    const auto same = [&](TopRows::Id each) { return rows_.body(each) == row; };
     STRAND_OK(emit_exit(std::ranges::find_if(first_, same) - first_.begin(), changes));
     TopRows::Id gone = TopRows::kNone;
     const auto take = [&](TopRows::Id each) { return same(each) && (gone = each, true); };

@@ -48,6 +48,11 @@ class RowIndex {
     --used_;
   }
 
+  void clear() {
+    SlotArray().swap(slots_);
+    used_ = 0;
+  }
+
   /// Asks for the memory that `find` will read first, and for what stands there.
   void prefetch(uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(slots_.at(mark_of(hash) & mask()));
