@@ -3,8 +3,10 @@
 #include <memory>
 
 #include "ops/changing_group.h"
+#include "ops/group_values.h"
 #include "ops/keys.h"
 #include "ops/rows.h"
+#include "state/logged_rows.h"
 
 namespace strand::ops {
 
@@ -16,13 +18,21 @@ using flow::Emitter;
 using flow::OperatorContext;
 using obs::Entry;
 
-constexpr int32_t kChangelogAggregateVersion = 1;
+constexpr int32_t kChangelogAggregateVersion = 2;
+
+/// The body: its key and hash, and the group without the values that are counted.
+struct LoggedGroup {
+  struct Head {};
+  Head head;
+};
 
 class ChangelogAggregate : public Operator {
  public:
   explicit ChangelogAggregate(GroupOptions options)
       : options_(std::move(options)),
         results_(options_.aggregates, *options_.output, options_.keys.size(), options_.changes),
+        logged_("groups", kChangelogAggregateVersion),
+        values_("values", kChangelogAggregateVersion),
         reader_(options_.input, options_.keys) {}
 
   Status open(OperatorContext& context) override {
@@ -54,38 +64,64 @@ class ChangelogAggregate : public Operator {
   }
 
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    ByteWriter bytes;
-    groups_.for_each([&](ChangingGroups::Id id) {
-      groups_.encode_key(id, bytes);
-      results_.encode(groups_[id], bytes);
-    });
-    out.add("groups", kChangelogAggregateVersion, bytes.take());
+    logged_.snapshot(out);
+    values_.snapshot(out);
     return Status();
+  }
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    logged_.written(epoch, refs);
+    values_.written(epoch, refs);
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
-    for (const state::Section& part : parts) {
-      STRAND_OK(state::check_version(part.ref, kChangelogAggregateVersion));
-      ByteReader in(part.bytes());
-      while (in.remaining() > 0) {
-        STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
-        ChangingGroup group;
-        STRAND_OK(results_.decode(in, group));
-        if (context_->key_groups.contains(columnar::key_group(stored.hash, context_->max_parallelism)))
-          put(groups_.find_or_add(stored.hash, stored.key), std::move(group));
-      }
-    }
+    const auto mine = [&](uint64_t hash) { return owns(*context_, hash); };
+    STRAND_OK(logged_.restore(parts, context_->key_groups, mine));
+    Status status;
+    logged_.for_each([&](LoggedGroups::Id id) {
+      if (status.ok()) status = restore_group(id);
+    });
+    STRAND_OK(std::move(status));
+    STRAND_OK(values_.restore(parts, context_->key_groups, mine,
+                              [&](const GroupValues::Restored& value) -> uint32_t& {
+                                ChangingGroup& group = groups_[groups_.find_or_add(value.hash, value.key)];
+                                if (status.ok())
+                                  status = results_.restore(value.aggregate, value.value, value.count, group);
+                                return group.first_value;
+                              }));
+    STRAND_OK(std::move(status));
+    groups_.for_each([&](ChangingGroups::Id id) { group_bytes_ += groups_[id].bytes(); });
     share_.set(state_bytes());
     return Status();
   }
 
   int64_t state_rows() const override { return groups_.size(); }
-  int64_t state_bytes() const override { return groups_.memory_bytes() + group_bytes_; }
+  int64_t state_bytes() const override {
+    return groups_.memory_bytes() + group_bytes_ + logged_.memory_bytes() + values_.memory_bytes();
+  }
 
  private:
-  void put(ChangingGroups::Id id, ChangingGroup group) {
-    groups_[id] = std::move(group);
-    group_bytes_ += groups_[id].bytes();
+  using LoggedGroups = state::LoggedRows<LoggedGroup>;
+
+  Status restore_group(LoggedGroups::Id logged) {
+    ByteReader in(logged_.body(logged));
+    STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
+    ChangingGroup group;
+    STRAND_OK(results_.decode(in, group));
+    group.logged = logged;
+    groups_[groups_.find_or_add(stored.hash, stored.key)] = std::move(group);
+    return Status();
+  }
+  /// What has changed of the group besides its values.
+  void log(ChangingGroups::Id id) {
+    ChangingGroup& group = groups_[id];
+    ByteWriter bytes;
+    groups_.encode_key(id, bytes);
+    results_.encode(group, bytes, true);
+    if (group.logged == LoggedGroups::kNone) {
+      group.logged = logged_.add(groups_.hash(id), {}, bytes.take());
+    } else {
+      logged_.replace(group.logged, bytes.take());
+    }
   }
 
   void change(const Batch& batch, uint32_t row, uint64_t hash, std::string_view key) {
@@ -98,7 +134,8 @@ class ChangelogAggregate : public Operator {
       touched_.push_back(id);
       group_bytes_ -= group.bytes();
     }
-    results_.change(batch, row, back, group);
+    values_.at(hash, key, group.first_value);
+    results_.change(batch, row, back, group, &values_);
   }
 
   /// One change for each key that the batch has touched, if its total has changed.
@@ -111,13 +148,17 @@ class ChangelogAggregate : public Operator {
       group.touched = false;
       if (group.rows == 0) {
         if (!group.emitted.empty()) STRAND_OK(emit(id, group.emitted, RowKind::kDelete, rows));
+        if (group.logged != LoggedGroups::kNone) logged_.erase(group.logged);
         groups_.erase(id);
         continue;
       }
       STRAND_OK(emit_change(id, group, std::move(results[result++]), rows));
+      log(id);
       group_bytes_ += group.bytes();
     }
     touched_.clear();
+    logged_.tidy();
+    values_.tidy();
     STRAND_OK(rows.flush());
     context_->ledger->add(Entry::kOut, rows.rows());
     share_.set(state_bytes());
@@ -151,6 +192,8 @@ class ChangelogAggregate : public Operator {
   GroupResults results_;
   OperatorContext* context_ = nullptr;
   ChangingGroups groups_;
+  LoggedGroups logged_;
+  GroupValues values_;
   int64_t group_bytes_ = 0;
   obs::MemoryShare share_;
 

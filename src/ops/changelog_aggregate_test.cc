@@ -6,6 +6,8 @@
 
 #include <array>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "base/random.h"
 #include "tests/support/change_rows.h"
@@ -24,7 +26,8 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 using Kind = Aggregate::Kind;
 
-/// SELECT k, COUNT(*), SUM(v), MAX(v) GROUP BY k
+/// SELECT k, COUNT(*), SUM(v), MAX(v), and in tests of restores COUNT(DISTINCT v), SUM(DISTINCT v), GROUP BY
+/// k
 GroupOptions totals(bool update_before = true) {
   const auto bigint = make_type(TypeKind::kBigInt);
   const auto count = make_type(TypeKind::kBigInt, false);
@@ -38,6 +41,19 @@ GroupOptions totals(bool update_before = true) {
       std::vector<columnar::Field>{(*change_schema())[0], {"n", count}, {"total", bigint}, {"high", bigint}});
   options.update_before = update_before;
   options.changes = true;
+  return options;
+}
+GroupOptions with_distinct(bool changes) {
+  GroupOptions options = totals();
+  std::vector<columnar::Field> fields = options.output->fields();
+  for (const Kind kind : {Kind::kCount, Kind::kSum}) {
+    Aggregate distinct{kind, 1, make_type(TypeKind::kBigInt), make_type(TypeKind::kBigInt), "d"};
+    distinct.distinct = true;
+    options.aggregates.push_back(distinct);
+    fields.push_back({"d" + std::to_string(fields.size()), distinct.type});
+  }
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  options.changes = changes;
   return options;
 }
 OperatorHarness job(const GroupOptions& options = totals(), int32_t parallelism = 1) {
@@ -96,13 +112,14 @@ TEST(ChangelogAggregate, ARestoreTellsAllTotalsAsHeldRows) {
 
 RC_GTEST_PROP(ChangelogAggregate, EqualsATotalOfTheRowsThatAreThereWhereverItIsRestored, ()) {
   Random random(*rc::gen::arbitrary<uint64_t>());
-  auto op = job();
+  const bool changes = random.below(3) != 0;
+  auto op = job(with_distinct(changes));
   std::vector<Change> there;
   std::map<std::string, std::string> table;
   for (int step = 0; step < 60; ++step) {
     std::vector<Change> batch;
     for (uint64_t n = 1 + random.below(4); n > 0; --n) {
-      if (there.empty() || random.below(3) != 0) {
+      if (!changes || there.empty() || random.below(3) != 0) {
         there.push_back({"+I", "k" + std::to_string(random.below(4)), random.between(0, 9)});
         batch.push_back(there.back());
       } else {
@@ -119,15 +136,23 @@ RC_GTEST_PROP(ChangelogAggregate, EqualsATotalOfTheRowsThatAreThereWhereverItIsR
     }
     std::map<std::string, std::string> expected;
     std::map<std::string, std::array<int64_t, 3>> sums;
+    std::map<std::string, std::set<int64_t>> distinct;
     for (const Change& row : there) {
       auto& [n, total, high] = sums[row.key];
       high = n == 0 ? row.value : std::max(high, row.value);
       ++n;
       total += row.value;
+      distinct[row.key].insert(row.value);
     }
-    for (const auto& [key, sum] : sums)
-      expected[key] = "[" + key + ", " + std::to_string(sum[0]) + ", " + std::to_string(sum[1]) + ", " +
-                      std::to_string(sum[2]) + "]";
+    for (const auto& [key, sum] : sums) {
+      const std::set<int64_t>& values = distinct[key];
+      expected[key] = "[" + key;
+      for (const int64_t n : {sum[0], sum[1], sum[2], static_cast<int64_t>(values.size()),
+                              std::accumulate(values.begin(), values.end(), int64_t{0})}) {
+        expected[key] += ", " + std::to_string(n);
+      }
+      expected[key] += "]";
+    }
     RC_ASSERT(table == expected);
     if (random.below(4) == 0) op.restore(op.snapshot(), static_cast<int32_t>(1 + random.below(3)));
   }

@@ -24,15 +24,17 @@ GroupResults::GroupResults(const std::vector<Aggregate>& aggregates, const colum
       bytes_(aggregates.size()),
       result_(aggregate_columns(output, first)) {}
 
-void GroupResults::change(const columnar::Batch& batch, uint32_t row, bool back, ChangingGroup& group) const {
+void GroupResults::change(const columnar::Batch& batch, uint32_t row, bool back, ChangingGroup& group,
+                          state::ValueCounts* counts) const {
   if (back && group.rows == 0) return;
   group.rows += back ? -1 : 1;
   if (group.rows == 0) {
     group.aggregates = {};
+    if (counts != nullptr) counts->clear();
   } else if (back) {
-    aggregates_.take_back(batch, row, group.aggregates);
+    aggregates_.take_back(batch, row, group.aggregates, counts);
   } else {
-    aggregates_.add(batch, row, group.aggregates);
+    aggregates_.add(batch, row, group.aggregates, counts);
   }
 }
 
@@ -57,9 +59,9 @@ void GroupResults::append(const std::string& result, columnar::BatchBuilder& out
   if (aggregates_.size() != 0) bytes_.decode(result, out, first_);
 }
 
-void GroupResults::encode(const ChangingGroup& group, ByteWriter& out) const {
+void GroupResults::encode(const ChangingGroup& group, ByteWriter& out, bool counted_elsewhere) const {
   out.put(group.rows);
-  aggregates_.encode(group.aggregates, out);
+  aggregates_.encode(group.aggregates, out, counted_elsewhere);
   out.put_string(group.emitted);
 }
 

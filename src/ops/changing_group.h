@@ -17,6 +17,9 @@ struct ChangingGroup {
   state::ChangeAccumulators::State aggregates{};
   std::string emitted{};  // the aggregates as last emitted; empty if they were not
   bool touched = false;
+  // Where its values and itself are logged rows.
+  uint32_t first_value = ~uint32_t{0};
+  uint32_t logged = ~uint32_t{0};
 
   /// Beside sizeof.
   int64_t bytes() const {
@@ -33,15 +36,20 @@ class GroupResults {
                bool takes_back);
 
   /// Adds a row to the group, or takes it back. A group without rows is as new; nothing is taken from it.
-  void change(const columnar::Batch& batch, uint32_t row, bool back, ChangingGroup& group) const;
+  /// `counts`: see state::KeptAggregate.
+  void change(const columnar::Batch& batch, uint32_t row, bool back, ChangingGroup& group,
+              state::ValueCounts* counts = nullptr) const;
   /// Adds all rows of another group.
   void merge(const ChangingGroup& from, ChangingGroup& group) const;
   /// The aggregates of each group as bytes, never empty.
   std::vector<std::string> of(const std::vector<const ChangingGroup*>& groups);
   void append(const std::string& result, columnar::BatchBuilder& out) const;
 
-  void encode(const ChangingGroup& group, ByteWriter& out) const;
+  void encode(const ChangingGroup& group, ByteWriter& out, bool counted_elsewhere = false) const;
   Status decode(ByteReader& in, ChangingGroup& group) const;
+  Status restore(size_t aggregate, std::string_view value, int64_t times, ChangingGroup& group) const {
+    return aggregates_.restore(aggregate, value, times, group.aggregates);
+  }
 
  private:
   state::ChangeAccumulators aggregates_;

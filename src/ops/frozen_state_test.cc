@@ -71,6 +71,23 @@ Result<OperatorPtr> totals() {
   return make_group_aggregate(options);
 }
 
+/// How many different texts there are of a number, and all of them.
+Result<OperatorPtr> distinct_texts() {
+  const auto text = make_type(TypeKind::kString);
+  GroupOptions options;
+  options.input = click_schema();
+  options.keys = {2};
+  options.aggregates = extremes();
+  options.aggregates.push_back(
+      {Aggregate::Kind::kCount, 0, text, make_type(TypeKind::kBigInt), "texts", true});
+  options.aggregates.push_back(
+      {Aggregate::Kind::kCollect, 0, text, columnar::multiset_type(text), "all", false});
+  std::vector<columnar::Field> fields = {(*click_schema())[2]};
+  for (const Aggregate& a : options.aggregates) fields.push_back({a.name, a.type});
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return make_group_aggregate(options);
+}
+
 OperatorHarness::Make interval_job(IntervalJoinOptions::Rules rules) {
   IntervalJoinOptions options;
   options.rules = rules;
@@ -203,6 +220,7 @@ RC_GTEST_PROP(FrozenState, IntervalJoinsOfStreams, ()) {
 }
 
 RC_GTEST_PROP(FrozenState, RegularJoins, ()) { check_late_files(regular_job(false), 2); }
+RC_GTEST_PROP(FrozenState, ValuesOfGroups, ()) { check_late_files(distinct_texts); }
 RC_GTEST_PROP(FrozenState, Ranks, ()) { check_late_files(ranks); }
 RC_GTEST_PROP(FrozenState, TheLastRowOfEachKey, ()) { check_late_files(row_of_each(false)); }
 RC_GTEST_PROP(FrozenState, TheFirstRowOfEachKey, ()) { check_late_files(row_of_each(true)); }

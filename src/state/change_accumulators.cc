@@ -40,13 +40,14 @@ void ChangeAccumulators::prepare(int64_t sign, State& state) const {
   state.kept.resize(kept_.size());
 }
 
-void ChangeAccumulators::change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state) const {
+void ChangeAccumulators::change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state,
+                                ValueCounts* counts) const {
   prepare(sign, state);
   numbers_.change(batch, row, sign, state.numbers.data());
   std::string value;
   for (size_t i = 0; i < kept_.size(); ++i) {
     value.clear();
-    if (kept_[i].append_value(batch, row, value)) kept_[i].change(value, sign, state.kept[i]);
+    if (kept_[i].append_value(batch, row, value)) kept_[i].change(value, sign, state.kept[i], {counts, i});
   }
 }
 
@@ -101,10 +102,10 @@ void ChangeAccumulators::append_results(const State& state, columnar::BatchBuild
   }
 }
 
-void ChangeAccumulators::encode(const State& state, ByteWriter& out) const {
+void ChangeAccumulators::encode(const State& state, ByteWriter& out, bool counted_elsewhere) const {
   out.put_string(state.numbers);
   for (size_t i = 0; i < kept_.size(); ++i) {
-    kept_[i].encode(i < state.kept.size() ? &state.kept[i] : nullptr, out);
+    kept_[i].encode(i < state.kept.size() ? &state.kept[i] : nullptr, out, counted_elsewhere);
   }
 }
 
@@ -118,6 +119,18 @@ Status ChangeAccumulators::decode(ByteReader& in, State& state) const {
   state.numbers = numbers;
   state.kept.assign(kept_.size(), {});
   for (size_t i = 0; i < kept_.size(); ++i) STRAND_OK(kept_[i].decode(in, state.kept[i]));
+  return Status();
+}
+
+Status ChangeAccumulators::restore(size_t aggregate, std::string_view value, int64_t times,
+                                   State& state) const {
+  if (aggregate >= kept_.size()) {
+    return Status(ErrorCode::kCheckpointUnreadable,
+                  "expected a value of one of " + std::to_string(kept_.size()) +
+                      " aggregates, found one of number " + std::to_string(aggregate));
+  }
+  state.kept.resize(kept_.size());
+  kept_[aggregate].restore(value, times, state.kept[aggregate]);
   return Status();
 }
 

@@ -26,9 +26,13 @@ class ChangeAccumulators {
     std::vector<KeptValues> kept{};  // the others
   };
 
-  void add(const columnar::Batch& batch, int64_t row, State& state) const { change(batch, row, 1, state); }
-  void take_back(const columnar::Batch& batch, int64_t row, State& state) const {
-    change(batch, row, -1, state);
+  /// `counts`: see KeptAggregate.
+  void add(const columnar::Batch& batch, int64_t row, State& state, ValueCounts* counts = nullptr) const {
+    change(batch, row, 1, state, counts);
+  }
+  void take_back(const columnar::Batch& batch, int64_t row, State& state,
+                 ValueCounts* counts = nullptr) const {
+    change(batch, row, -1, state, counts);
   }
   /// Appends what a row adds, so that it can be taken back when the row itself is no longer there.
   void append_share(const columnar::Batch& batch, int64_t row, std::string& out) const;
@@ -40,8 +44,10 @@ class ChangeAccumulators {
   void append_results(const State& state, columnar::BatchBuilder& out, size_t first) const;
   size_t size() const { return places_.size(); }
 
-  void encode(const State& state, ByteWriter& out) const;
+  void encode(const State& state, ByteWriter& out, bool counted_elsewhere = false) const;
   Status decode(ByteReader& in, State& state) const;
+  /// A value that ValueCounts has.
+  Status restore(size_t aggregate, std::string_view value, int64_t times, State& state) const;
   /// Beside sizeof(State).
   static int64_t memory_bytes(const State& state);
 
@@ -50,7 +56,8 @@ class ChangeAccumulators {
     bool kept = false;
     size_t index = 0;  // in `numbers` or `kept`
   };
-  void change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state) const;
+  void change(const columnar::Batch& batch, int64_t row, int64_t sign, State& state,
+              ValueCounts* counts) const;
   void change(std::string_view share, int64_t sign, State& state) const;
   void prepare(int64_t sign, State& state) const;
 

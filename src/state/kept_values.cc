@@ -76,17 +76,33 @@ bool KeptAggregate::append_value(const columnar::Batch& batch, int64_t row, std:
   return true;
 }
 
-void KeptAggregate::change(std::string_view value, int64_t sign, KeptValues& kept) const {
+bool KeptAggregate::count(std::string_view value, int64_t by, KeptValues& kept,
+                          const CountsOf& counts) const {
+  if (counts.counts == nullptr || !counted()) return strand::state::count(value, by, kept);
+  if (!takes_back_ && !ordered()) {
+    const bool fresh = counts.counts->put(counts.aggregate, value);
+    kept.distinct += fresh ? 1 : 0;
+    return fresh;
+  }
+  const int64_t now = counts.counts->add(counts.aggregate, value, by);
+  if (ordered()) return strand::state::count(value, by, kept);
+  const bool before = now - by > 0;
+  kept.distinct += (now > 0 ? 1 : 0) - (before ? 1 : 0);
+  return before != (now > 0);
+}
+
+void KeptAggregate::change(std::string_view value, int64_t sign, KeptValues& kept,
+                           const CountsOf& counts) const {
   if (extreme()) {
     if (!takes_back_) return keep_best(value, kept);
-    count(value, sign, kept);
+    count(value, sign, kept, counts);
   } else if (spec_.op == AccumulatorOp::kPercentile) {
     int64_t weight = 0;
     std::memcpy(&weight, value.data() + value.size() - kWeightBytes, kWeightBytes);
-    count(value.substr(0, value.size() - kWeightBytes), sign * weight, kept);
+    count(value.substr(0, value.size() - kWeightBytes), sign * weight, kept, counts);
   } else if (listed()) {
-    if (!spec_.distinct || count(value, sign, kept)) change_list(value, sign, kept);
-  } else if (count(value, sign, kept) && summed()) {
+    if (!spec_.distinct || count(value, sign, kept, counts)) change_list(value, sign, kept);
+  } else if (count(value, sign, kept, counts) && summed()) {
     kept.number.resize(number_.bytes());
     number_.change(value.data(), sign, kept.number.data());
   }
@@ -130,14 +146,14 @@ void KeptAggregate::merge(const KeptValues& from, KeptValues& kept) const {
   if (listed()) {
     // In the order in which they came first, then how often.
     for (const std::string& value : from.list) {
-      if (count(value, from.times.at(value), kept)) change_list(value, 1, kept);
+      if (count(value, from.times.at(value), kept, {})) change_list(value, 1, kept);
     }
     return;
   }
   for (const auto& [value, times] : from.times) {
     if (extreme() && !takes_back_) {
       keep_best(value, kept);
-    } else if (count(value, times, kept) && summed()) {
+    } else if (count(value, times, kept, {}) && summed()) {
       kept.number.resize(number_.bytes());
       number_.change(value.data(), 1, kept.number.data());
     }
@@ -222,11 +238,12 @@ void KeptAggregate::append_result(const KeptValues& kept, ColumnBuilder& out) co
 }
 
 // MIN and MAX: the values and how often they are there. Others behind that: the list, the number.
-void KeptAggregate::encode(const KeptValues* kept, ByteWriter& out) const {
+void KeptAggregate::encode(const KeptValues* kept, ByteWriter& out, bool counted_elsewhere) const {
   static const KeptValues kNone;
   if (kept == nullptr) kept = &kNone;
-  out.put(static_cast<uint32_t>(kept->times.size()));
-  for (const auto& [value, times] : kept->times) {
+  const auto& values = counted_elsewhere && counted() ? kNone.times : kept->times;
+  out.put(static_cast<uint32_t>(values.size()));
+  for (const auto& [value, times] : values) {
     out.put_string(value);
     out.put(times);
   }
@@ -254,6 +271,11 @@ Status KeptAggregate::decode(ByteReader& in, KeptValues& kept) const {
   if (kept.number.empty() || kept.number.size() == number_.bytes()) return Status();
   return Status(ErrorCode::kCheckpointUnreadable, "expected a sum of " + std::to_string(number_.bytes()) +
                                                       " bytes, found " + std::to_string(kept.number.size()));
+}
+
+void KeptAggregate::restore(std::string_view value, int64_t times, KeptValues& kept) const {
+  if (ordered()) kept.times.emplace(value, times);
+  if (times > 0) ++kept.distinct;
 }
 
 int64_t KeptAggregate::memory_bytes(const KeptValues& kept) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "state/accumulators.h"
+#include "state/value_counts.h"
 
 namespace strand::state {
 
@@ -37,17 +38,26 @@ class KeptAggregate {
 
   /// Appends the value of a row; false: the row does not count.
   bool append_value(const columnar::Batch& batch, int64_t row, std::string& out) const;
-  /// Adds a value (`sign` 1) or takes it back (-1).
-  void change(std::string_view value, int64_t sign, KeptValues& kept) const;
+  /// Adds a value (`sign` 1) or takes it back (-1). `counts`, where it is given, each time, has the values
+  /// that are only counted, of which `kept` has none, or what must be in order.
+  void change(std::string_view value, int64_t sign, KeptValues& kept, const CountsOf& counts = {}) const;
   /// Adds all that `from` keeps, behind what is there.
   void merge(const KeptValues& from, KeptValues& kept) const;
   void append_result(const KeptValues& kept, columnar::ColumnBuilder& out) const;
 
-  void encode(const KeptValues* kept, ByteWriter& out) const;
+  /// `counted_elsewhere`: without what ValueCounts has; `restore` adds it to what was decoded.
+  void encode(const KeptValues* kept, ByteWriter& out, bool counted_elsewhere = false) const;
   Status decode(ByteReader& in, KeptValues& kept) const;
+  void restore(std::string_view value, int64_t times, KeptValues& kept) const;
   static int64_t memory_bytes(const KeptValues& kept);
 
  private:
+  /// Whether ValueCounts has the values, if there is one, and whether they are needed in order all the same.
+  bool counted() const { return !listed() && (takes_back_ || !extreme()); }
+  bool ordered() const {
+    return extreme() || spec_.op == AccumulatorOp::kPercentile || spec_.op == AccumulatorOp::kCollect;
+  }
+  bool count(std::string_view value, int64_t by, KeptValues& kept, const CountsOf& counts) const;
   bool extreme() const { return spec_.op == AccumulatorOp::kMin || spec_.op == AccumulatorOp::kMax; }
   bool listed() const {
     return spec_.op == AccumulatorOp::kFirst || spec_.op == AccumulatorOp::kLast ||

@@ -24,9 +24,11 @@ class LoggedRows {
   using Head = typename Row::Head;
   using Id = uint32_t;
   static constexpr Id kNone = ~Id{0};
-  static_assert(std::is_trivially_copyable_v<Head> && std::has_unique_object_representations_v<Head>);
+  static constexpr size_t kHeadBytes = std::is_empty_v<Head> ? 0 : sizeof(Head);
+  static_assert(std::is_empty_v<Head> ||
+                (std::is_trivially_copyable_v<Head> && std::has_unique_object_representations_v<Head>));
 
-  LoggedRows(std::string name, int32_t version) : log_(std::move(name), version, sizeof(Head)) {}
+  LoggedRows(std::string name, int32_t version) : log_(std::move(name), version, kHeadBytes) {}
 
   Id add(uint64_t hash, const Head& head, std::string_view body) {
     const Id id = take_number();
@@ -137,7 +139,7 @@ class LoggedRows {
       Slot& slot = slot_of(record.id);
       if (record.kind == RowLog::Kind::kEnd) slot = Slot{};
       if (record.kind == RowLog::Kind::kRow) slot.at = record.at;
-      if (!record.head.empty()) std::memcpy(&slot.row.head, record.head.data(), sizeof(Head));
+      if (!record.head.empty()) std::memcpy(&slot.row.head, record.head.data(), kHeadBytes);
       return Status();
     }));
     for (Id id = numbers_; id > 0; --id) {
@@ -170,7 +172,7 @@ class LoggedRows {
     for (const Last& last : rows) {
       if (last.row == nullptr) continue;
       Head head;
-      std::memcpy(&head, last.head, sizeof head);
+      if (kHeadBytes > 0) std::memcpy(&head, last.head, kHeadBytes);
       add(RowLog::hash_at(last.row), head, log_.body_at(last.row));
     }
     return Status();
