@@ -84,6 +84,13 @@ Result<Store> Store::open(env::FileSystem& files, const std::string& dir, const 
   return store;
 }
 
+Result<Elder> Store::look_at_elder(env::FileSystem& files, const std::string& dir) {
+  Store store(files, dir, "", "");
+  STRAND_OK(store.read_epoch());
+  STRAND_OK(store.read_attempts());
+  return Elder{std::move(store.attempts_), store.highest_used_, false};
+}
+
 Status Store::read_epoch() {
   const std::string path = dir_ + "/epoch";
   const Result<std::string> text = env::read_all(*files_, path);

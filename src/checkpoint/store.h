@@ -28,6 +28,13 @@ struct SnapshotInfo {
       unreadable;  // not ok: the manifest is damaged or of a newer format; kind and taken are then not known
 };
 
+/// An older version of a job that may be running, as its folder shows it.
+struct Elder {
+  std::vector<AttemptRecord> attempts;  // oldest first
+  Epoch highest_used;                   // a moment ago
+  bool ended = false;                   // for good: it writes no more
+};
+
 /// The checkpoint folder of one job:
 ///
 ///   epoch                     highest epoch ever used (E1), replaced atomically before barrier n is injected
@@ -53,6 +60,10 @@ class Store {
   /// damaged: without them no restore is known to be right.
   static Result<Store> open(env::FileSystem& files, const std::string& dir, const std::string& savepoint_dir,
                             const std::string& job);
+
+  /// What the folder of another version says; changes nothing there, and its process may be at work. `ended`
+  /// is for the caller to find out.
+  static Result<Elder> look_at_elder(env::FileSystem& files, const std::string& dir);
 
   /// Epochs (E1). At least every number that has left a trace here or in the savepoint folder.
   Epoch highest_used() const { return highest_used_; }

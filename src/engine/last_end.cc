@@ -19,13 +19,14 @@ LastEnd last_end(const std::string& job, const JobEnd& end, WallTime at) {
   switch (end.kind) {
     case JobEnd::Kind::kInputEnded:
       return {job, "came to the end of its input" + when,
-              "its windows are closed for good; strandline run --from none reads the input anew"};
+              "its windows are closed for good; strandline run --from none reads the input anew", true};
     case JobEnd::Kind::kReadOnce:
       return {job, "had read what was there" + when, kGoOn};
     case JobEnd::Kind::kStopped:
-      if (!end.drained) return {job, "stopped" + when + " with savepoint " + end.savepoint, kGoOn};
+      if (!end.drained) return {job, "stopped" + when + " with savepoint " + end.savepoint, kGoOn, true};
       return {job, "drained" + when + " with savepoint " + end.savepoint,
-              "its windows are closed for good; strandline run goes on behind them, --from none starts anew"};
+              "its windows are closed for good; strandline run goes on behind them, --from none starts anew",
+              true};
     case JobEnd::Kind::kAbandoned:
       return {job, "was stopped" + when + " without a savepoint",
               "strandline run goes on from its newest checkpoint"};
@@ -42,11 +43,18 @@ LastEnd last_end(const std::string& job, const JobEnd& end, WallTime at) {
 Status write_last_end(env::FileSystem& files, const std::string& run_dir, const LastEnd& end) {
   const std::string path = run_dir + "/" + kEndFile;
   const std::string temporary = path + std::string(env::kTemporarySuffix);
-  const nlohmann::json json = {{"job", end.job}, {"how", end.how}, {"hint", end.hint}};
+  const nlohmann::json json = {{"job", end.job}, {"how", end.how}, {"hint", end.hint}, {"over", end.over}};
   STRAND_TRY(const auto file, files.create(temporary));
   STRAND_OK(file->append(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
   STRAND_OK(file->close());
   return files.rename(temporary, path);
+}
+
+bool has_ended(env::FileSystem& files, const std::string& run_dir) {
+  const auto text = env::read_all(files, run_dir + "/" + kEndFile, kEndBytesMax);
+  if (!text.ok()) return false;
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  return json.is_object() && json.contains("over") && json["over"].is_boolean() && json["over"].get<bool>();
 }
 
 void forget_last_end(env::FileSystem& files, const std::string& run_dir) {

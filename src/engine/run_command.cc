@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "engine/beside.h"
 #include "engine/console.h"
 #include "engine/describe.h"
 #include "engine/lag_alarm.h"
@@ -185,12 +186,31 @@ void tell_beginning(const RunCommand& command, const plan::Plan& plan, const Con
 }  // namespace
 
 Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registry& registry, env::Env env) {
-  const JobFolder folder = job_folder(state_root(command.state, command.environment), plan.job);
+  const std::string root = state_root(command.state, command.environment);
+  JobFolder folder = job_folder(root, plan.job);
+  const auto taken = newest_version(*env.files, folder);
+  if (!taken.ok()) return report(taken.status());
+  std::string name = plan.job;
+  std::optional<Version> version;
+  if (!command.beside.empty()) {
+    const bool from_snapshot = restore_choice(command.from, plan).kind == runtime::RestoreChoice::Kind::kPath;
+    auto found = version_beside(env, root, plan.job, command.beside, from_snapshot);
+    if (!found.ok()) return report(found.status());
+    version = *std::move(found);
+    folder = version->folder;
+    name = version->name;
+  }
   auto log = log_options(command.log_format, command.environment);
   if (!log.ok()) return report(log.status());
   auto options = job_options(plan, folder, this_machine());
   if (!options.ok()) return report(options.status());
   options->once = command.once;
+  options->taken = *taken;
+  if (version) {
+    options->generation = version->generation;
+    options->elder = version->elder;
+    options->known_as = name;
+  }
   auto restart = restart_options(plan);
   if (!restart.ok()) return report(restart.status());
   const auto alarm_after = no_progress_after(plan);
@@ -202,8 +222,7 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   if (!lock.ok()) return report(lock.status());
   forget_last_end(*env.files, folder.run());
 
-  RunReport run_report(stderr, *log, plan.job);
-  const std::string name = plan.job;
+  RunReport run_report(stderr, *log, name);
   RunningJob job(std::move(plan), registry, *std::move(options), *restart, env, &run_report.events());
   std::unique_ptr<ControlServer> server;
   if (!command.ui.off) {

@@ -19,6 +19,7 @@ struct RunCommand {
   std::map<std::string, std::string> environment = {};
   UiOption ui = {};
   std::string log_format = {};        // --log-format; empty: as the terminal or pipe wants
+  std::string beside = {};            // --beside; see version_beside
   bool once = false;                  // --once; see runtime::JobOptions
   std::vector<Status> warnings = {};  // of compiling, told once at the start
   std::vector<std::string> notes = {};

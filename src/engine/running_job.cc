@@ -149,7 +149,7 @@ bool RunningJob::between_attempts() const {
 JobView RunningJob::view() const {
   const std::lock_guard lock(mutex_);
   JobView view;
-  view.job = options_.job;
+  view.job = options_.known_as.empty() ? options_.job : options_.known_as;
   view.started = started_;
   view.restarts = restarts_;
   view.last_error = last_error_;

@@ -325,6 +325,15 @@ class RestoreTest : public RunningJobTest {
   checkpoint::Manifest manifest_;
 };
 
+TEST_F(RestoreTest, ASnapshotOfANewerGenerationBeginsAHigherOne) {
+  manifest_.generation = Generation{3};
+  options_.taken = Generation{5};
+  const auto attempt = restored();
+  ASSERT_NE(attempt, nullptr);
+  EXPECT_EQ(attempt->restore_report().generation, Generation{6});
+  EXPECT_EQ(attempt->restore_report().attempt, Attempt{1});
+}
+
 // At two subtasks the window is split: 100 rows came to the first half, 3 of them late, and 97 became 12
 // sums.
 TEST_F(RestoreTest, AWindowThatIsSplitNoMoreHasTheBooksOfBothHalves) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct SinkStart {
   std::optional<Epoch> restored;
   /// All restores so far, this one included, oldest first: dead values are found by them (D).
   std::vector<AttemptRecord> history;
+  /// An older generation may write to the same tables meanwhile (blue/green, replay.md B1): the highest epoch
+  /// that it has used.
+  std::optional<Epoch> elders;
   /// Every section of every earlier subtask of this sink, told to each new subtask (transaction mode: rows of
   /// epochs not yet known to be committed).
   std::vector<state::Section> state;
@@ -53,9 +57,11 @@ struct SinkCounts {
   int64_t flushed_removed = 0;
   int64_t flushed_rewritten = 0;
   int64_t flush_millis = 0;
-  bool flushing = false;   // the flush is not done yet
-  bool sweep_due = false;  // F7: nor the second sweep, in a store where requests of the dead can arrive later
-  int64_t pending = 0;     // rows not yet acknowledged, or held back until their checkpoint completes
+  bool flushing = false;  // the flush is not done yet
+  /// Nor the second sweep, where requests of the dead can arrive later (F7) or an older generation writes
+  /// (B1).
+  bool sweep_due = false;
+  int64_t pending = 0;  // rows not yet acknowledged, or held back until their checkpoint completes
 };
 
 /// Lets rows leave the job exactly once.
@@ -92,6 +98,10 @@ class Sink {
   virtual Status snapshot(Epoch epoch, state::SnapshotBuilder& out) = 0;
   /// Checkpoint `epoch` is complete. May never come, or come for a later epoch only.
   virtual Status committed(Epoch epoch) = 0;
+  /// No older generation writes any more, and `highest` is the highest epoch that one has used: what it has
+  /// written since this generation began, and this one has not, goes (B1). Comes at most once; after a
+  /// restart instead of it the flush does this.
+  virtual Status elders_ended(Epoch /*highest*/) { return Status(); }
   /// The input has ended and the last checkpoint is complete: closes connections. True when done.
   virtual Result<bool> close() = 0;
   virtual SinkCounts counts() const = 0;

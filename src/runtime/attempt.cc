@@ -23,6 +23,19 @@ std::set<std::string> windows_between(const Restored& restored) {
   }
   return windows;
 }
+
+/// The restores of the older version come first. Of its epochs the last record knows all.
+void add_elder(const checkpoint::Elder& elder, Generation generation, std::vector<AttemptRecord>& history) {
+  std::vector<AttemptRecord> all;
+  for (AttemptRecord record : elder.attempts) {
+    if (record.generation >= generation) continue;
+    record.highest_used = std::max(record.highest_used, elder.highest_used);
+    record.swept = true;
+    all.push_back(record);
+  }
+  history.insert(history.begin(), all.begin(), all.end());
+}
+
 }  // namespace
 
 JobAttempt::JobAttempt(const plan::Plan& plan, const connect::Registry& registry, const JobOptions& options,
@@ -178,6 +191,11 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
   store_ = std::make_shared<checkpoint::Store>(std::move(store));
   context_.snapshot_dir = store_->files_dir();
   STRAND_OK(choose(choice));
+  std::optional<checkpoint::Elder> elder;
+  if (options_.elder) {
+    STRAND_TRY(elder, options_.elder());
+  }
+  elder_runs_ = elder && !elder->ended;
   if (manifest_) {  // later checkpoints may refer to its files, and the folder of a savepoint may go away
     STRAND_TRY(report_.snapshot->path, store_->adopt(report_.snapshot->path));
   }
@@ -189,7 +207,9 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
     newest = std::max(newest, record.generation);
     if (record.generation == newest) last = std::max(last, record.attempt);
   }
-  const Generation generation = options_.generation.value_or(std::max(newest, Generation{1}));
+  Generation generation = options_.generation.value_or(std::max(newest, Generation{1}));
+  if (!options_.generation && manifest_ && manifest_->generation > newest)
+    generation = Generation{std::max(manifest_->generation, options_.taken).value + 1};
   const Attempt attempt = generation == newest ? Attempt{last.value + 1} : Attempt{1};
   const std::optional<Epoch> restored_epoch =
       manifest_ ? std::optional<Epoch>(manifest_->epoch) : std::optional<Epoch>();
@@ -211,6 +231,7 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
                              options_.defences,
                              options_.batch_rows,
                              {options_.flink_restore, options_.tick_interval}};
+  if (elder_runs_) graph_options.elders = elder->highest_used;
   // What must be refused is refused here: nothing has been touched yet.
   STRAND_TRY(sweeps_left_, check_sinks(graph_, registry_, graph_options, context_));
   const AttemptRecord record{generation, attempt, restored_epoch, highest,
@@ -218,6 +239,7 @@ Status JobAttempt::restore(const RestoreChoice& choice) {
   // E2: before anything is claimed, flushed or written
   if (options_.defences.e2) STRAND_OK(store_->record_attempt(record));
   history_ = store_->attempts();
+  if (elder) add_elder(*elder, generation, history_);
   report_.generation = generation;
   report_.attempt = attempt;
   report_.at = now_;
@@ -319,6 +341,19 @@ void JobAttempt::record_swept() {
   });
 }
 
+/// B1: once the older version has ended, the sinks sweep what only that has written.
+void JobAttempt::look_at_elder() {
+  background([this, look = options_.elder]() -> std::function<void()> {
+    const Result<checkpoint::Elder> elder = look();
+    return [this, elder] {
+      if (!elder.ok() || !elder->ended || !std::exchange(elder_runs_, false)) return;
+      tell_tasks(EldersEnded{elder->highest_used});
+      emit(obs::Event{obs::Level::kInfo, 0, "older_version_ended", now_, {}}.with(
+          "message", "the older version has ended: what only that has written goes"));
+    };
+  });
+}
+
 void JobAttempt::write_manifest(const checkpoint::WriteManifest& action, WallTime now) {
   auto manifest = std::make_shared<checkpoint::Manifest>();
   manifest->job = options_.job;
@@ -390,6 +425,7 @@ Status JobAttempt::act_on(const checkpoint::Action& action, WallTime now) {
             tell_tasks(CheckpointComplete{a.epoch});
             obs::Event event{obs::Level::kInfo, 0, "checkpoint", now, {}};
             const auto view = coordinator_->view();
+            if (elder_runs_) look_at_elder();
             emit(event.with("id", a.epoch.value)
                      .with("state", "complete")
                      .with("kind", a.kind == SnapshotKind::kSavepoint ? "savepoint" : "checkpoint"));

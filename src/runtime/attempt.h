@@ -22,6 +22,7 @@ namespace strand::runtime {
 /// How a job runs; made from its settings.
 struct JobOptions {
   std::string job;
+  std::string known_as;  // to people, where not by the job's name: a version beside another
   std::string checkpoint_dir;
   std::string savepoint_dir;
   int32_t parallelism = 1;
@@ -39,8 +40,13 @@ struct JobOptions {
   bool once = false;
   /// Barriers of checkpoints overtake rows when so much time has passed since they began; nothing: never.
   std::optional<Duration> overtake_after;
-  /// Raised by a deployment of a new version; the first is 1.
+  /// Of a version that runs beside another. Otherwise that of the newest attempt, the first is 1; where the
+  /// snapshot is of a newer one, a higher one begins.
   std::optional<Generation> generation;
+  Generation taken{0};  // given to versions: a generation that begins is higher
+  /// What is known of an older version that may write to the same tables (replay.md B1); empty: there is
+  /// none. Asked when an attempt starts, and after each checkpoint until that version has ended; reads files.
+  std::function<Result<checkpoint::Elder>()> elder;
   /// Operators whose state in a snapshot may be dropped because the job has them no longer.
   std::set<std::string> may_drop;
   bool flink_restore = false;  // functions of the C++ API forget their floor, as in Flink
@@ -126,6 +132,7 @@ class JobAttempt {
   Status act_on(const checkpoint::Action& action, WallTime now);
   Status feed(const checkpoint::Event& event, WallTime now) { return act(coordinator_->on(event, now), now); }
   void record_swept();
+  void look_at_elder();
   void write_manifest(const checkpoint::WriteManifest& action, WallTime now);
   Status watch_memory(WallTime now);
   void tell_tasks(const TaskMessage& message);
@@ -146,6 +153,7 @@ class JobAttempt {
   RestoreReport report_;
   std::optional<checkpoint::Manifest> manifest_;
   std::vector<AttemptRecord> history_;
+  bool elder_runs_ = false;
   std::unique_ptr<checkpoint::Coordinator> coordinator_;
   mutable std::mutex coordinator_mutex_;
   Graph graph_;

@@ -32,6 +32,7 @@ struct GraphOptions {
   Defences defences;
   int64_t batch_rows = columnar::Batch::kMaxRows;  // that an operator gets at once
   plan::FunctionOptions functions = {};
+  std::optional<Epoch> elders = {};  // see flow::SinkStart
 };
 
 /// Ends the id of the half in front of the exchange.

@@ -448,6 +448,7 @@ class TaskMaker {
     start.attempt = options_.attempt;
     start.restored = options_.restored;
     start.history = options_.history;
+    start.elders = options_.elders;
     return start;
   }
 

@@ -38,7 +38,8 @@ Result<bool> PipelineTask::take_messages(Phase upto) {
       continue;
     } else if (auto* written = std::get_if<SnapshotWritten>(&message)) {
       STRAND_OK(on_written(std::move(*written)));
-    } else if (std::get<CheckpointComplete>(message).epoch == last_) {
+    } else if (const auto* complete = std::get_if<CheckpointComplete>(&message);
+               complete != nullptr && complete->epoch == last_) {
       done_ = true;
       context_.master->post(TaskDone{id_});
     }

@@ -15,8 +15,9 @@ SinkTask::SinkTask(int32_t id, std::string name, std::string operator_id, std::u
 
 Status SinkTask::start() {
   sink_->set_waker([mailbox = mailbox_] { mailbox->wake(); });
+  const Status started = sink_->start(start_);
   sweep_due_ = sink_->counts().sweep_due;
-  return sink_->start(start_);
+  return started;
 }
 
 Result<bool> SinkTask::handle_messages(Phase upto) {
@@ -39,6 +40,8 @@ Result<bool> SinkTask::handle_messages(Phase upto) {
       // tagged.
       if (barrier_ && barrier_->epoch <= aborted->epoch) barrier_->kind = flow::BarrierKind::kCheckpoint;
       if (last_ <= aborted->epoch) last_ = {};
+    } else if (const auto* elders = std::get_if<EldersEnded>(&message)) {
+      STRAND_OK(sink_->elders_ended(elders->highest));
     } else if (const auto* complete = std::get_if<CheckpointComplete>(&message)) {
       STRAND_OK(sink_->committed(complete->epoch));
       closing_ = closing_ || complete->epoch == last_;

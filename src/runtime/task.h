@@ -68,8 +68,12 @@ struct AssignShard {
 };
 /// No shard will be assigned any more: a reader whose shards have ended has ended.
 struct ShardsFinal {};
+/// See flow::Sink::elders_ended.
+struct EldersEnded {
+  Epoch highest;
+};
 using TaskMessage = std::variant<InjectBarrier, CheckpointComplete, CheckpointAborted, SnapshotWritten,
-                                 AssignShard, ShardsFinal>;
+                                 AssignShard, ShardsFinal, EldersEnded>;
 
 // Messages to the job master.
 struct Acknowledged {

@@ -13,6 +13,7 @@ struct RunArguments {
   std::string ui;
   std::string log_format;
   bool once = false;
+  std::string beside;
 };
 
 int run(Context& context, const RunArguments& arguments) {
@@ -24,6 +25,7 @@ int run(Context& context, const RunArguments& arguments) {
   command.environment = context.environment;
   command.log_format = arguments.log_format;
   command.once = arguments.once;
+  command.beside = arguments.beside;
   command.warnings = compiled->warnings;
   command.notes = compiled->notes;
   if (!arguments.ui.empty()) {
@@ -47,6 +49,11 @@ void add_run(CLI::App& app, Context& context, int& exit_code) {
       "--once", arguments->once,
       "Read what is there, write, checkpoint and end; event time does not end, and the next run "
       "goes on from there");
+  command->add_option(
+      "--beside", arguments->beside,
+      "Run as a newer version beside this one of the same job, from a savepoint of it (--from): "
+      "both write the same tables, the newer one decides, and when the other has been stopped, "
+      "what only that has written goes");
   command->add_option("--ui", arguments->ui,
                       "ADDRESS:PORT of loopback for status and control, or off (default: 127.0.0.1:8081, "
                       "else the next free port)");

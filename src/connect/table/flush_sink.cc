@@ -25,7 +25,7 @@ class FlushSink final : public flow::Sink {
     if (lane_ != nullptr) lane_->abandon();
   }
 
-  Status check(const flow::SinkStart&) override { return work_->check(); }
+  Status check(const flow::SinkStart& start) override { return work_->check(start); }
 
   Status start(const flow::SinkStart& start) override {
     STRAND_CHECK(lane_ == nullptr);
@@ -77,6 +77,11 @@ class FlushSink final : public flow::Sink {
   Status committed(Epoch epoch) override {
     if (!options_.rules.w3) tag_.epoch = std::max(tag_.epoch, epoch);
     work_->committed();
+    return Status();
+  }
+
+  Status elders_ended(Epoch highest) override {
+    work_->elders_ended(highest);
     return Status();
   }
 

@@ -16,7 +16,6 @@ struct FlushOptions {
   static constexpr size_t kBatchRowsMax = 65'536;
 
   bool closed_rows = false;               // W4 applies: every row is written once, when it is finished
-  bool elders_run = false;                // see WriterClaim
   size_t batch_rows = kBatchRowsDefault;  // rows of one transaction at most
   int64_t flush_rows_per_second = 0;      // F6: limit of the flush; 0: none
   Duration request_life{60'000};          // F7w: no request arrives later than this
@@ -35,8 +34,9 @@ struct FlushOptions {
 /// Everything that waits runs on the executor lane, one transaction a step; rows that come while one is under
 /// way go together into the next, several updates of one key as the last of them. A row takes effect once: -U
 /// is ignored, -D removes the writer's columns. Where the store does not fence the dead, the flush is
-/// repeated once, after a checkpoint and the longest life of a request (F7); it keeps the held rows until
-/// then. A crash loses what was not acknowledged; the restored attempt flushes what was.
+/// repeated once, after a checkpoint and the longest life of a request (F7); where an older generation writes
+/// beside this one, when that has ended (B1). It keeps the held rows until then. A crash loses what was not
+/// acknowledged; the restored attempt flushes what was.
 std::unique_ptr<flow::Sink> make_flush_sink(WriterSpec spec, std::unique_ptr<TableStore> store, env::Env env,
                                             FlushOptions options);
 

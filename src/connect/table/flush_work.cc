@@ -1,5 +1,6 @@
 #include "connect/table/flush_work.h"
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
@@ -33,8 +34,14 @@ void FlushWork::then(Status (FlushWork::*step)()) {
 
 // ---- from the task
 
+Status FlushWork::check(const flow::SinkStart& start) {
+  if (start.elders) sweep_ = Sweep::kDue;
+  return store_->check(spec_);
+}
+
 void FlushWork::start(const flow::SinkStart& start, const std::shared_ptr<Lane>& lane) {
   start_ = start;
+  if (start.elders) sweep_ = Sweep::kDue;
   sweep_from_ = env_.clock->steady_nanos() + options_.request_life.millis * 1'000'000;
   lane_ = lane;
   then(&FlushWork::open);
@@ -75,10 +82,18 @@ void FlushWork::committed() {
   {
     const std::lock_guard lock(mutex_);
     if (flushing_ || sweep_ != Sweep::kDue) return;
-    if (options_.rules.f7w && env_.clock->steady_nanos() < sweep_from_) return;
+    if (start_.elders && !elders_ended_) return;
+    if (options_.rules.f7w && !store_->fences() && env_.clock->steady_nanos() < sweep_from_) return;
     sweep_ = Sweep::kUnderWay;
   }
   then(&FlushWork::sweep);
+}
+
+void FlushWork::elders_ended(Epoch highest) {
+  const std::lock_guard lock(mutex_);
+  elders_ended_ = highest;
+  // Its last requests may be under way still.
+  sweep_from_ = env_.clock->steady_nanos() + options_.request_life.millis * 1'000'000;
 }
 
 void FlushWork::close() {
@@ -114,7 +129,11 @@ flow::SinkCounts FlushWork::counts() const {
 
 Status FlushWork::open() {
   STRAND_OK(store_->open(spec_));
-  WriterClaim claim{start_.generation, start_.attempt, options_.elders_run, {}, start_.history};
+  return claim(start_.elders.has_value());
+}
+
+Status FlushWork::claim(bool elders_run) {
+  WriterClaim claim{start_.generation, start_.attempt, elders_run, {}, start_.history};
   if (options_.closed_rows) claim.closed_row = start_.restored.value_or(Epoch{0});
   return store_->claim(claim);
 }
@@ -144,7 +163,7 @@ bool FlushWork::flushes() const {
 Status FlushWork::list() {
   flush_began_ = env_.clock->steady_nanos();
   STRAND_OK(hold_all());
-  const Epoch to = flush_->history().flush_to();
+  const Epoch to = std::max(flush_->history().flush_to(), start_.elders.value_or(Epoch{0}));
   const Epoch from = options_.rules.f9 ? flush_->history().flush_from() : to;
   if (flushes()) {
     STRAND_TRY(const Listing listing, store_->list(from, to));
@@ -156,8 +175,13 @@ Status FlushWork::list() {
 
 Status FlushWork::sweep() {
   STRAND_OK(hold_all());
-  STRAND_TRY(const Listing listing,
-             store_->list(flush_->history().flush_from(), flush_->history().flush_to()));
+  Epoch to = flush_->history().flush_to();
+  if (start_.elders) {
+    STRAND_OK(claim(/*elders_run=*/false));  // closes their attempt row first
+    const std::lock_guard lock(mutex_);
+    to = std::max(to, elders_ended_.value_or(*start_.elders));
+  }
+  STRAND_TRY(const Listing listing, store_->list(flush_->history().flush_from(), to));
   flush_->plan_sweep(listing);
   begin_visits();
   return Status();

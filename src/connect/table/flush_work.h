@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "connect/table/flush.h"
@@ -20,13 +21,15 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
   FlushWork(WriterSpec spec, std::unique_ptr<TableStore> store, env::Env env, FlushOptions options);
 
   /// From the task.
-  Status check() { return store_->check(spec_); }
+  Status check(const flow::SinkStart& start);
   void start(const flow::SinkStart& start, const std::shared_ptr<Lane>& lane);
   void hold(BatchPtr rows);
   void flush();
   void write(const BatchPtr& rows, WriteTag first);
   /// A checkpoint is complete: the second sweep begins if it is due.
   void committed();
+  /// The older generation has ended: what it wrote is swept.
+  void elders_ended(Epoch highest);
   void close();
   bool flushing() const;
   bool closed() const;
@@ -39,6 +42,7 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
   };
   // Steps.
   Status open();
+  Status claim(bool elders_run);
   Status hold_all();
   bool flushes() const;
   Status list();
@@ -78,6 +82,7 @@ class FlushWork : public std::enable_shared_from_this<FlushWork> {
   bool draining_ = false;  // a drain step is queued
   bool flushing_ = false;
   enum class Sweep : uint8_t { kNone, kDue, kUnderWay } sweep_ = Sweep::kNone;
+  std::optional<Epoch> elders_ended_;  // the highest epoch of the older generation, once that has ended
   bool closed_ = false;
   flow::SinkCounts counts_;
 };

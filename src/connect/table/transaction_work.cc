@@ -67,6 +67,16 @@ Status TransactionWork::open() {
 
 Status TransactionWork::check(const flow::SinkStart& start) {
   STRAND_TRY(const std::vector<Marker> markers, store_->check(spec_));
+  const bool shared =
+      std::ranges::any_of(markers, [&](const Marker& m) { return m.generation < start.generation; });
+  if (start.elders && shared) {
+    return Status(ErrorCode::kSinkAhead,
+                  "table " + spec_.table +
+                      ": expected a place without commits for a version beside another, "
+                      "found those of the other version")
+        .hint("give this version a place of its own (--with " + spec_.table +
+              ".path=...), or stop the other one and run without --beside");
+  }
   return rules_.x3 ? check_ahead(markers, start.restored) : Status();
 }
 

@@ -26,6 +26,14 @@ class FlushSink : public testing::Test {
  protected:
   FlushSink() { EXPECT_TRUE(env_.files.make_dirs("/files").ok()); }
 
+  /// A version that begins beside an older one, whose highest epoch is `elders`.
+  WriterRun start_beside(const std::string& writer, std::vector<AttemptRecord> history, int64_t elders,
+                         FlushOptions options) {
+    flow::SinkStart start = sink_start(std::move(history));
+    start.elders = Epoch{elders};
+    return WriterRun(env_, test_writer(writer), start,
+                     make_flush_sink(test_writer(writer), backend_.connect(), env_.env(), options));
+  }
   WriterRun start(const std::string& writer, std::vector<AttemptRecord> history, FlushOptions options = {},
                   std::pair<int32_t, int32_t> subtask = {0, 1}, bool owns_rows = true) {
     table::WriterSpec spec = test_writer(writer);
@@ -325,9 +333,9 @@ TYPED_TEST(FlushSink, Story_TheFlushOfEvent18) {
   EXPECT_EQ(fast.counts().refused + late.counts().refused, 0);
 }
 
-// Branch B (F257-F259): v2's flush removes what v1 wrote since the savepoint; both write on, and v1 cannot
-// overwrite v2.
-TYPED_TEST(FlushSink, Story_BlueGreen) {
+// Branch B (F257-F263): v2's flush removes what v1 wrote since the savepoint; both write on, and v1 cannot
+// overwrite v2. When v1 has ended, what only v1 wrote goes, and what it wrote before the savepoint stays.
+TYPED_TEST(FlushSink, B1_TheSweepTakesAwayWhatOnlyTheOlderVersionWrote) {
   FlushOptions closed;
   closed.closed_rows = true;
   auto v1 = this->start("fast", this->first(), closed);
@@ -335,8 +343,9 @@ TYPED_TEST(FlushSink, Story_BlueGreen) {
   v1.write({{"ad_7", "M10:18", 4}});
   v1.barrier(51);
   v1.write({{"ad_7", "M10:19", 1}});
-  closed.elders_run = true;
-  auto v2 = this->start("fast", {test_record(7, 1, {}, 0), test_record(8, 1, 51, 51)}, closed);
+  auto v2 = this->start_beside("fast", {test_record(7, 1, {}, 0), test_record(8, 1, 51, 51)}, /*elders=*/52,
+                               closed);
+  EXPECT_TRUE(v2.counts().sweep_due);
   v2.begin();
   EXPECT_THAT(this->values(), ElementsAre("ad_7 M10:18: fast_valid=4"));
   v1.barrier(52);
@@ -348,6 +357,33 @@ TYPED_TEST(FlushSink, Story_BlueGreen) {
   EXPECT_THAT(this->dump(),
               ElementsAre("ad_7 M10:18: fast_valid=4 [7.1.50]", "ad_7 M10:20: fast_valid=2 [8.1.52]",
                           "ad_7 M10:21: fast_valid=5 [8.1.52]"));
+  v1.barrier(53);
+  v1.write({{"ad_9", "M10:20", 1}});
+  v2.barrier(53);
+  v2.committed(53);
+  EXPECT_THAT(this->values(), testing::Contains("ad_9 M10:20: fast_valid=1")) << "v1 goes on";
+  EXPECT_TRUE(v2.counts().sweep_due);
+  EXPECT_TRUE(v2.sink().elders_ended(Epoch{53}).ok());
+  v2.committed(54);
+  EXPECT_FALSE(v2.counts().sweep_due);
+  EXPECT_THAT(this->dump(),
+              ElementsAre("ad_7 M10:18: fast_valid=4 [7.1.50]", "ad_7 M10:20: fast_valid=2 [8.1.52]",
+                          "ad_7 M10:21: fast_valid=5 [8.1.52]"));
+  v1.write({{"ad_9", "M10:22", 1}});
+  EXPECT_EQ(v1.status.code(), ErrorCode::kFenced) << "its attempt row is closed";
+}
+
+// A crash of v2 in between changes nothing: its next start knows v1's highest epoch, and flushes.
+TYPED_TEST(FlushSink, B1_ARestartBesideAnOlderVersionFlushesWhatThatWroteMeanwhile) {
+  auto v1 = this->start("late", this->first());
+  v1.begin().barrier(51);
+  this->start_beside("late", {test_record(7, 1, {}, 0), test_record(8, 1, 51, 51)}, 51, {}).begin();
+  v1.barrier(60);
+  v1.write({{"ad_9", "H10", 1}});
+  auto again = this->start_beside(
+      "late", {test_record(7, 1, {}, 0), test_record(8, 1, 51, 51), test_record(8, 2, 51, 52)}, 60, {});
+  again.begin();
+  EXPECT_THAT(this->values(), ElementsAre());
 }
 
 TEST(FlushSinkRetries, AStoreThatIsAwayIsAskedAgainWithGrowingPauses) {

@@ -126,6 +126,26 @@ TYPED_TEST(TransactionSink, X3_AStoreAheadOfTheJobIsRefused) {
   EXPECT_THAT(again.status.hint(), testing::HasSubstr("checkpoint 41"));
 }
 
+TYPED_TEST(TransactionSink, B2_APlaceWithCommitsOfAnotherVersionIsRefused) {
+  auto run = this->start(this->first());
+  run.send({{"ad_7", "M10:13", 6}}).barrier(40);
+  run.committed(40);
+  flow::SinkStart newer = sink_start({test_record(7, 1, {}, 0), test_record(8, 1, 40, 40)});
+  const auto check = [&] {
+    return make_transaction_sink(topic(), this->backend_.connect_transactions(), this->env_.env(), {})
+        ->check(newer);
+  };
+  EXPECT_TRUE(check().ok()) << "it takes the place of the older one";
+  newer.elders = Epoch{40};
+  const Status beside = check();
+  EXPECT_EQ(beside.code(), ErrorCode::kSinkAhead);
+  EXPECT_THAT(beside.hint(), testing::HasSubstr("--with topic.path="));
+  auto taken = this->start({test_record(7, 1, {}, 0), test_record(8, 1, 40, 40)});
+  taken.send({{"ad_7", "M10:14", 5}}).barrier(41);
+  taken.committed(41);
+  EXPECT_TRUE(check().ok()) << "a place of its own";
+}
+
 TYPED_TEST(TransactionSink, X3a_MarkersOfSubtasksThatAreNoMoreCount) {
   auto second = this->start(this->first(), {}, {1, 2});
   second.send({{"ad_9", "M10:14", 3}}).barrier(41);
