@@ -14,7 +14,8 @@ constexpr Reasoned kOnce[] = {
     {"a shard that comes back with an old row counts at once beside others in a subtask, and not alone in "
      "one",
      "F065 F066 F067"},
-    {"requests to a table, one by one", "F197 F203 F206 F209 F221 F277"},
+    {"requests to a table, one by one",
+     "F197 F203 F206 F209 F220 F221 F256 F257 F258 F259 F260 F261 F262 F263 F277"},
     {"other ways to count, by an operator that sees all shards",
      "F264 F265 F266 F267 F268 F269 F273 F275 F276"},
     {"sweeps over 46 crashes; at other parallelisms the runs of `strandline sim` crash anywhere",

@@ -43,11 +43,13 @@ class Item : public ::testing::Test {
   explicit Item() { EXPECT_TRUE(env_.files.make_dirs("/files").ok()); }
 
   WriterRun start(const std::string& writer, std::vector<AttemptRecord> history,
-                  const connect::table::FlushOptions& options = {}) {
+                  const connect::table::FlushOptions& options = {}, std::optional<Epoch> elders = {}) {
     auto spec = test_writer(writer);
     auto counted = std::make_unique<CountingStore>(table_.connect(), entries_);
     auto sink = make_flush_sink(spec, std::move(counted), env_.env(), options);
-    return WriterRun(env_, spec, sink_start(std::move(history)), std::move(sink));
+    flow::SinkStart begin = sink_start(std::move(history));
+    begin.elders = elders;
+    return WriterRun(env_, spec, begin, std::move(sink));
   }
   /// Written by the job after barrier 41.
   void write(const std::string& writer, const std::string& bucket, int64_t value) {
@@ -126,11 +128,11 @@ TEST_F(Item, F206_AMinuteThatCarriesFinalValuesStays) {
 // Our generation is that of the writer: another writer's is no reason to refuse.
 TEST_F(Item, F221_FinishedRowsAndThoseOfANewerVersionAreRefused) {
   connect::table::FlushOptions options;
-  options.closed_rows = options.elders_run = true;
+  options.closed_rows = true;
   auto first = start("fast", {test_record(7, 1, {}, 0)}, options);
   first.begin().barrier(39);
   first.write({{"ad_7", "M10:13", 6}});
-  auto newer = start("fast", {test_record(7, 1, {}, 0), test_record(8, 1, 41, 42)}, options);
+  auto newer = start("fast", {test_record(7, 1, {}, 0), test_record(8, 1, 41, 42)}, options, Epoch{42});
   newer.begin().barrier(43);
   newer.write({{"ad_7", "M10:15", 1}});
   auto run = start("fast", {test_record(7, 1, {}, 0), test_record(7, 2, 41, 42)}, options);
