@@ -5,6 +5,9 @@
 #include "base/hash.h"
 #include "env/real.h"
 #include "ops/interval_join.h"
+#include "ops/regular_join.h"
+#include "ops/rowtime_deduplicate.h"
+#include "ops/top_n.h"
 #include "state/snapshot.h"
 #include "state_bench.h"
 
@@ -157,6 +160,50 @@ ops::IntervalJoinOptions interval_options() {
   return options;
 }
 
+/// Rows of a key join, each with all that came.
+ops::RegularJoinOptions join_options() {
+  ops::RegularJoinOptions options;
+  std::vector<columnar::Field> fields;
+  for (auto& side : options.sides) {
+    side = {input_schema(), {0}};
+    fields.insert(fields.end(), side.schema->fields().begin(), side.schema->fields().end());
+  }
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return options;
+}
+
+/// The two newest rows of each key.
+ops::TopNOptions newest_options() {
+  ops::TopNOptions options;
+  options.input = options.output = input_schema();
+  options.keys = {0};
+  options.order = {{1, /*descending=*/true}};
+  options.to = 2;
+  return options;
+}
+
+/// The last row of each key.
+ops::RowtimeDeduplicateOptions last_options() {
+  ops::RowtimeDeduplicateOptions options;
+  options.input = input_schema();
+  options.keys = {0};
+  options.time_column = 1;
+  options.last = true;
+  return options;
+}
+
+/// How many different times a key has.
+ops::GroupOptions distinct_options() {
+  ops::GroupOptions options = group_options();
+  options.aggregates[0] = {expr::Aggregate::Kind::kCount,
+                           1,
+                           columnar::timestamp_type(3, true),
+                           columnar::make_type(columnar::TypeKind::kBigInt, false),
+                           "n",
+                           true};
+  return options;
+}
+
 }  // namespace
 
 void bench_snapshots(int64_t rows) {
@@ -182,6 +229,12 @@ void bench_snapshots(int64_t rows) {
       rows * 2, random_rows(std::max<int64_t>(1, rows / 10)));
   run("interval join", ops::make_interval_join(interval_options()), 2, warm, rows,
       random_rows(std::max<int64_t>(1, rows / 50)));
+  // State that is a log: once a million rows are there, a snapshot every tenth of them.
+  const int64_t tenth = rows / 10;
+  run("regular join", ops::make_regular_join(join_options()), 2, rows, tenth, random_rows(tenth));
+  run("distinct values", ops::make_group_aggregate(distinct_options()), 1, rows, tenth, random_rows(tenth));
+  run("top 2", ops::make_top_n(newest_options()), 1, warm, tenth, random_rows(tenth));
+  run("last row", ops::make_rowtime_deduplicate(last_options()), 1, warm, tenth, random_rows(tenth));
 }
 
 }  // namespace strand::bench

@@ -13,7 +13,7 @@ namespace strand::state {
 namespace {
 
 constexpr size_t kChunkBytesMin = size_t{4} << 10;
-constexpr size_t kChunkBytesMax = size_t{2} << 20;
+constexpr size_t kChunkBytesMax = size_t{1} << 20;
 constexpr size_t kRecordHead = 8;      // number, kind and length of the body
 constexpr size_t kRowRecordHead = 16;  // and the hash
 constexpr uint32_t kKindShift = 30;
