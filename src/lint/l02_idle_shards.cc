@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "lint/rules.h"
 
 namespace strand::lint {
@@ -17,6 +19,14 @@ bool needs_time(const plan::Node& node) {
   return plan::waits_for_time(node.detail) || (dedup != nullptr && dedup->retention.has_value());
 }
 
+/// Whether watermarks of the table reach `input`: behind processing time they do not.
+bool time_comes_from(const plan::Node& scan, const plan::Input& input) {
+  if (input.node.get() == &scan) return true;
+  if (std::holds_alternative<plan::ReadTime>(input.node->detail)) return false;
+  return std::ranges::any_of(input.node->inputs,
+                             [&](const plan::Input& each) { return time_comes_from(scan, each); });
+}
+
 }  // namespace
 
 void idle_shards(const plan::Plan& plan, std::vector<Finding>& found) {
@@ -26,8 +36,7 @@ void idle_shards(const plan::Plan& plan, std::vector<Finding>& found) {
       continue;
     for (const plan::NodePtr& reader : plan.nodes()) {
       if (!needs_time(*reader)) continue;
-      const auto is_scan = [&](const plan::Input& input) { return input.node == node; };
-      if (!any_above(reader->inputs[0], is_scan)) continue;
+      if (!time_comes_from(*node, reader->inputs[0])) continue;
       found.push_back(at(
           *node, "table " + scan->table.name + " has no idle timeout",
           "one silent shard holds the watermark: " + reader->id + " then emits nothing and keeps everything",

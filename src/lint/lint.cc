@@ -21,6 +21,7 @@ constexpr std::array kRules = {
     Rule{"L08", 2108, "no checkpoints", no_checkpoints},
     Rule{"L10", 2110, "rows of closed windows that can be overwritten", open_rows},
     Rule{"L12", 2112, "rows called closed that come again", closed_twice},
+    Rule{"L13", 2113, "results that depend on how fast rows are read", reading_speed},
 };
 
 }  // namespace

@@ -231,6 +231,17 @@ TEST(Lint, L12FlagsRowsCalledClosedThatComeAgain) {
   EXPECT_THAT(rules_of(plan_of({early})), ElementsAre("L12 t/sink"));
 }
 
+TEST(Lint, L13NotesProcessingTimeWhereNoTableHasToSayWhenItIsIdle) {
+  auto scan = clean_scan();
+  std::get<plan::Scan>(scan->detail).watermark->idle_timeout.reset();  // L02 elsewhere
+  auto read = node_of("m/read-time", plan::ReadTime{1}, {{scan}}, {"id", "p"});
+  read->rowtime = 1;
+  const plan::Plan plan = plan_of({sink_over(window_over(read, 1, "m/window"))});
+  EXPECT_THAT(rules_of(plan), ElementsAre("L13 m/read-time"));
+  EXPECT_EQ(lint(plan)[0].severity, Severity::kNote);
+  EXPECT_THAT(rules_of(plan_of({sink_over(window_over(clean_scan(), 1, "m/window"))})), IsEmpty());
+}
+
 TEST(Lint, SaysWhereWhatFollowsAndWhatToWrite) {
   plan::Plan plan = plan_of({sink_over(window_over(clean_scan(), 1, "m/window"))});
   plan.settings["execution.checkpointing.interval"] = {"0 s", "job.sql:1:1"};

@@ -19,6 +19,7 @@ void shared_writer(const plan::Plan& plan, std::vector<Finding>& found);        
 void no_checkpoints(const plan::Plan& plan, std::vector<Finding>& found);        // L08
 void open_rows(const plan::Plan& plan, std::vector<Finding>& found);             // L10
 void closed_twice(const plan::Plan& plan, std::vector<Finding>& found);          // L12
+void reading_speed(const plan::Plan& plan, std::vector<Finding>& found);         // L13
 
 /// A finding about a node; number and rule are filled in by lint().
 Finding at(const plan::Node& node, std::string message, std::string explanation, std::string rewrite);

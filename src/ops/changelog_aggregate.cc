@@ -1,5 +1,6 @@
 #include "ops/changelog_aggregate.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "ops/changing_group.h"
@@ -19,8 +20,9 @@ using flow::OperatorContext;
 using obs::Entry;
 
 constexpr int32_t kChangelogAggregateVersion = 2;
+constexpr int64_t kForgetFrom = 4096;  // keys from which expired ones are looked for
 
-/// The body: its key and hash, and the group without the values that are counted.
+/// The body: its key and hash, the group without the values that are counted, and until when it is kept.
 struct LoggedGroup {
   struct Head {};
   Head head;
@@ -45,6 +47,7 @@ class ChangelogAggregate : public Operator {
     context_->ledger->add(Entry::kIn, batch.rows());
     const auto rows = row_list_.of(batch);
     reader_.read(batch, rows);
+    forget();
     for (size_t i = 0; i < rows.size(); ++i) {
       change(batch, rows[i], reader_.hashes()[i], reader_.keys()[i]);
     }
@@ -56,7 +59,7 @@ class ChangelogAggregate : public Operator {
     RowEmitter rows(options_.output, out, Port::kMain);
     Status status;
     groups_.for_each([&](ChangingGroups::Id id) {
-      if (status.ok() && !groups_[id].emitted.empty())
+      if (status.ok() && !groups_[id].emitted.empty() && !forgotten(groups_[id]))
         status = emit(id, groups_[id].emitted, RowKind::kInsert, rows);
     });
     STRAND_OK(std::move(status));
@@ -107,6 +110,9 @@ class ChangelogAggregate : public Operator {
     STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
     ChangingGroup group;
     STRAND_OK(results_.decode(in, group));
+    if (in.remaining() > 0) {
+      STRAND_TRY(group.expiry.millis, in.get<int64_t>());
+    }
     group.logged = logged;
     groups_[groups_.find_or_add(stored.hash, stored.key)] = std::move(group);
     return Status();
@@ -117,6 +123,7 @@ class ChangelogAggregate : public Operator {
     ByteWriter bytes;
     groups_.encode_key(id, bytes);
     results_.encode(group, bytes, true);
+    bytes.put(group.expiry.millis);
     if (group.logged == LoggedGroups::kNone) {
       group.logged = logged_.add(groups_.hash(id), {}, bytes.take());
     } else {
@@ -124,11 +131,41 @@ class ChangelogAggregate : public Operator {
     }
   }
 
+  bool forgotten(const ChangingGroup& group) const { return group.expiry <= context_->now; }
+  void begin_anew(ChangingGroups::Id id) {
+    ChangingGroup& group = groups_[id];
+    group_bytes_ -= group.bytes();
+    values_.at(groups_.hash(id), groups_.key(id), group.first_value);
+    values_.clear();
+    group.rows = 0;
+    group.aggregates = {};
+    group.emitted.clear();
+    group_bytes_ += group.bytes();
+  }
+  /// Looks at all keys once they are twice as many as were left last time.
+  void forget() {
+    if (!options_.ttl || groups_.size() < forget_at_) return;
+    std::vector<ChangingGroups::Id> old;
+    groups_.for_each([&](ChangingGroups::Id id) {
+      if (forgotten(groups_[id])) old.push_back(id);
+    });
+    for (const ChangingGroups::Id id : old) {
+      begin_anew(id);
+      group_bytes_ -= groups_[id].bytes();
+      if (groups_[id].logged != LoggedGroups::kNone) logged_.erase(groups_[id].logged);
+      groups_.erase(id);
+    }
+    forget_at_ = std::max<int64_t>(kForgetFrom, 2 * groups_.size());
+  }
+
   void change(const Batch& batch, uint32_t row, uint64_t hash, std::string_view key) {
     const bool back = takes_back(batch.kind(row));
     const ChangingGroups::Id id = back ? groups_.find(hash, key) : groups_.find_or_add(hash, key);
-    if (id == ChangingGroups::kNone || (back && groups_[id].rows == 0)) return;
+    if (id == ChangingGroups::kNone) return;
     ChangingGroup& group = groups_[id];
+    if (forgotten(group)) begin_anew(id);
+    if (back && group.rows == 0) return;
+    if (options_.ttl) group.expiry = context_->now + *options_.ttl;
     if (!group.touched) {
       group.touched = true;
       touched_.push_back(id);
@@ -195,6 +232,7 @@ class ChangelogAggregate : public Operator {
   LoggedGroups logged_;
   GroupValues values_;
   int64_t group_bytes_ = 0;
+  int64_t forget_at_ = kForgetFrom;
   obs::MemoryShare share_;
 
   // Scratch memory of one batch.

@@ -32,9 +32,8 @@ class GroupAggregate : public Operator {
   Status open(OperatorContext& context) override {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
-    const bool expires = options_.retention_column.has_value();
     table_ = std::make_unique<state::AggregateTable>(memory_,
-                                                     state::AggregateLayout{accumulators_, true, expires});
+                                                     state::AggregateLayout{accumulators_, true, expires()});
     return Status();
   }
 
@@ -48,19 +47,18 @@ class GroupAggregate : public Operator {
     STRAND_OK(split_late(batch, out));
     state_rows_.resize(kept_.size());
     table_->find_or_add(keys_.hashes(), keys_.keys(), state_rows_);
-    if (options_.retention_column) extend();
+    if (expires()) extend();
     accumulators_->update(batch, kept_, state_rows_, table_->values());
     table_->touch(state_rows_);
     context_->ledger->add(Entry::kCounted, static_cast<int64_t>(kept_.size()));
     share_.set(state_bytes());
-    return emit_changes(out);
+    STRAND_OK(emit_changes(out));
+    if (options_.ttl) purge();
+    return Status();
   }
 
   Status advance(Emitter&) override {
-    if (!options_.retention_column || table_->size() < purge_at_) return Status();
-    table_->retain([&](const char* row) { return !forgotten(row); });
-    purge_at_ = std::max(kPurgeFrom, 2 * table_->size());
-    share_.set(state_bytes());
+    if (options_.retention_column) purge();
     return Status();
   }
 
@@ -106,19 +104,28 @@ class GroupAggregate : public Operator {
   int64_t state_bytes() const override { return static_cast<int64_t>(memory_.bytes() + table_->own_bytes()); }
 
  private:
+  bool expires() const { return options_.retention_column || options_.ttl; }
+  void purge() {
+    if (table_->size() < purge_at_) return;
+    table_->retain([&](const char* row) { return !forgotten(row); });
+    purge_at_ = std::max(kPurgeFrom, 2 * table_->size());
+    share_.set(state_bytes());
+  }
   EventTime judge(uint64_t hash) const {
     return context_->judge(columnar::key_group(hash, context_->max_parallelism));
   }
   /// The end of input forgets no total: a job that goes on from a drained snapshot adds to it.
   bool forgotten(const char* row) const {
-    if (!options_.retention_column) return false;
+    if (!expires()) return false;
     const EventTime expiry = table_->expiry(row);
+    if (options_.ttl) return expiry.millis <= context_->now.millis;
     const int32_t group = columnar::key_group(state::KeyTable::hash_of(row), context_->max_parallelism);
     return expiry != EventTime::max() && reached(expiry, context_->lasting_judge(group));
   }
 
   /// Until when each row keeps its key. A row without the column's value keeps it for ever.
   Status read_instants(const Batch& batch, std::span<const uint32_t> rows) {
+    if (options_.ttl) instants_.assign(rows.size(), EventTime{context_->now.millis} + *options_.ttl);
     if (!options_.retention_column) return Status();
     STRAND_TRY(const auto times,
                times_.read(batch, *options_.retention_column, rows, EventTime::max().millis));

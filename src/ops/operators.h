@@ -121,6 +121,8 @@ struct GroupOptions {
   bool update_before = false;
   /// Rows of the input are updated and deleted later. Excludes a retention.
   bool changes = false;
+  /// A key of which no row came for this long, by the wall clock, is as new. Only without retention.
+  std::optional<Duration> ttl = {};
 };
 /// Aggregation without window: per batch and key one change, +I for a new key, else (-U and) +U with the new
 /// total, and none if the total is the same. A key is forgotten when event time reaches the latest of its

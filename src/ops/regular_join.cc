@@ -32,8 +32,8 @@ class RegularJoin : public Operator {
       : options_(std::move(options)),
         rows_{JoinedRows("left", kRegularJoinVersion), JoinedRows("right", kRegularJoinVersion)},
         readers_{Reader(options_.sides[0]), Reader(options_.sides[1])} {
-    for (JoinedRows& rows : rows_) {
-      if (options_.ttl) rows.keep_order();
+    for (size_t side = 0; side < 2; ++side) {
+      if (options_.ttl[side]) rows_[side].keep_order();
     }
   }
 
@@ -77,7 +77,11 @@ class RegularJoin : public Operator {
     return Status();
   }
   WallTime next_wakeup() const override {
-    return options_.ttl ? std::min(oldest_[0], oldest_[1]) + *options_.ttl : WallTime::never();
+    WallTime next = WallTime::never();
+    for (size_t side = 0; side < 2; ++side) {
+      if (options_.ttl[side]) next = std::min(next, oldest_[side] + *options_.ttl[side]);
+    }
+    return next;
   }
 
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
@@ -289,13 +293,17 @@ class RegularJoin : public Operator {
   }
 
   void forget() {
-    if (!options_.ttl) return;
-    const WallTime until{context_->now.millis - options_.ttl->millis};
-    for (JoinedRows& rows : rows_) context_->ledger->add(Entry::kCounted, rows.forget(until));
+    for (size_t side = 0; side < 2; ++side) {
+      if (!options_.ttl[side]) continue;
+      const WallTime until{context_->now.millis - options_.ttl[side]->millis};
+      context_->ledger->add(Entry::kCounted, rows_[side].forget(until));
+    }
   }
 
   void update_books() {
-    for (size_t side = 0; options_.ttl && side < 2; ++side) oldest_[side] = rows_[side].oldest();
+    for (size_t side = 0; side < 2; ++side) {
+      if (options_.ttl[side]) oldest_[side] = rows_[side].oldest();
+    }
     context_->ledger->set_in_state(state_rows());
     share_.set(state_bytes());
   }

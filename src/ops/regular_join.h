@@ -27,7 +27,7 @@ struct RegularJoinOptions {
   expr::CompileOptions compile;
   SchemaPtr output;  // kPairs: the columns of the left side, then of the right; else those of the left side
   /// A row goes when it was not written for so long (wall clock): a guard, not a meaning.
-  std::optional<Duration> ttl;
+  std::array<std::optional<Duration>, 2> ttl;  // of each side
   /// Whether the rows of the output are +U and -U where those are that make them, or +I and -D always.
   bool update_kinds = true;
 };

@@ -162,7 +162,7 @@ TEST_F(RegularJoinTest, GoesOnAfterARestoreAtAnyParallelism) {
 
 TEST_F(RegularJoinTest, ARowThatIsNotWrittenForTheTtlIsForgotten) {
   RegularJoinOptions options = on_key();
-  options.ttl = Duration{1'000};
+  options.ttl = {Duration{1'000}, Duration{1'000}};
   OperatorHarness join = job(options);
   join.clock(WallTime{10'000});
   join.batch(row(1, "a"), kLeft);

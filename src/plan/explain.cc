@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "columnar/type.h"
-#include "plan/plan.h"
+#include "plan/explain.h"
 
 namespace strand::plan {
 
@@ -14,6 +15,7 @@ constexpr int64_t kSliceKeyBytes = 64;   // a key in an open window
 constexpr int64_t kSessionBytes = 16;    // more for a session
 constexpr int64_t kAggregateBytes = 16;  // each aggregate beyond the first
 constexpr size_t kLabelWidth = 11;
+constexpr std::string_view kOwnColumns = "attached$";  // bounds that no query can name
 
 bool is_secret(const std::string& key) {
   for (const char* word : {"password", "secret", "token", "credential", "access-key", "sasl.jaas"}) {
@@ -64,26 +66,23 @@ std::string aggregate_text(const Aggregate& aggregate, const columnar::Schema& i
   return text + " AS " + aggregate.name;
 }
 
-/// Writes the lines of one node.
+/// What is to be said about one node: facts with their labels.
 class NodeText {
  public:
-  NodeText(const Node& node, std::string& out) : node_(node), out_(out) {}
+  explicit NodeText(const Node& node) : node_(node) {}
 
-  void write() {
-    out_ += "  " + node_.id + "  (" + kind_name(node_.detail) +
-            (node_.where.empty() ? "" : ", " + node_.where) + ")\n";
+  using Facts = std::vector<std::pair<std::string, std::string>>;
+  Facts facts() {
     for (const Input& input : node_.inputs) line("input", input_text(input));
     std::visit([this](const auto& detail) { describe(detail); }, node_.detail);
     if (node_.output) line("output", schema_text(*node_.output, node_.rowtime));
     for (const auto& [port, schema] : node_.side_outputs)
       line(port_name(port), schema_text(*schema, std::nullopt));
+    return std::move(facts_);
   }
 
  private:
-  void line(const std::string& label, const std::string& text) {
-    out_ += "    " + label + std::string(std::max(kLabelWidth, label.size() + 1) - label.size(), ' ') + text +
-            "\n";
-  }
+  void line(const std::string& label, const std::string& text) { facts_.emplace_back(label, text); }
   const columnar::Schema& input() const { return *node_.inputs[0].node->schema(node_.inputs[0].port); }
 
   std::string input_text(const Input& input) const {
@@ -98,7 +97,8 @@ class NodeText {
   static std::string schema_text(const columnar::Schema& schema, std::optional<size_t> rowtime) {
     std::string text;
     for (size_t i = 0; i < schema.size(); ++i) {
-      text += (i == 0 ? "" : ", ") + schema[i].name + " " + columnar::to_string(*schema[i].type);
+      if (schema[i].name.starts_with(kOwnColumns)) continue;
+      text += (text.empty() ? "" : ", ") + schema[i].name + " " + columnar::to_string(*schema[i].type);
       if (rowtime == i) text += " *rowtime*";
     }
     return text;
@@ -149,6 +149,11 @@ class NodeText {
   }
   void describe(const Project& project) { expressions(project.expressions, input()); }
   void describe(const Union&) {}
+  void describe(const ReadTime& read) {
+    const std::string& time = input()[read.time_column].name;
+    line("time", time + " is the wall clock when a row comes by, and the event time of what reads it");
+    line("depends", "on how fast rows are read: read again, they count at other times");
+  }
   void describe(const Unnest& unnest) {
     line("elements",
          "of " + input()[unnest.column].name + (unnest.outer ? "; a row without elements comes once" : ""));
@@ -339,7 +344,12 @@ class NodeText {
     return text + (fire.update_before ? "; +I, -U, +U" : "; +I, +U");
   }
   void describe(const WindowAggregate& window) {
-    line("window", window_text(window.shape(), window.time_column, window.zone));
+    if (window.attached) {
+      const auto bound = [&](size_t i) { return input()[window.keys[(*window.attached)[i]]].name; };
+      line("window", "that of the rows, from " + bound(0) + " to " + bound(1));
+    } else {
+      line("window", window_text(window.shape(), window.time_column, window.zone));
+    }
     line("keys", window.keys.empty() ? "none" : names(input(), window.keys));
     line("aggregates",
          join(window.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
@@ -360,7 +370,9 @@ class NodeText {
          join(group.aggregates, [&](const Aggregate& a) { return aggregate_text(a, input()); }));
     const auto more = std::max<int64_t>(0, static_cast<int64_t>(group.aggregates.size()) - 1);
     line("state", "about " + std::to_string(kSliceKeyBytes + more * kAggregateBytes) + " B a key; " +
-                      retention_text(group.retention));
+                      (group.ttl ? "forgotten when no row of it came for " + format_duration(*group.ttl) +
+                                       " of wall clock"
+                                 : retention_text(group.retention)));
     line("changes",
          std::string(group.update_before ? "+I, -U, +U" : "+I, +U") + (group.changes ? ", -D" : ""));
   }
@@ -401,10 +413,13 @@ class NodeText {
   }
   void describe(const RegularJoin& join) {
     describe_join(join.on);
-    line("state",
-         std::string("every row of both sides, ") +
-             (join.ttl ? "until it was not written for " + format_duration(*join.ttl) + " of wall clock"
-                       : "for ever: SET 'table.exec.state.ttl' bounds it"));
+    const auto kept = [](const std::optional<Duration>& ttl) {
+      return ttl ? "until it was not written for " + format_duration(*ttl) + " of wall clock"
+                 : std::string("for ever: SET 'table.exec.state.ttl' bounds it");
+    };
+    line("state", join.ttl[0] == join.ttl[1] ? "every row of both sides, " + kept(join.ttl[0])
+                                             : "every row of the left side, " + kept(join.ttl[0]) +
+                                                   "; of the right side, " + kept(join.ttl[1]));
     line("changes", join.update_kinds ? "+I, -U, +U, -D" : "+I, -D");
   }
   void describe(const Function& function) {
@@ -440,20 +455,47 @@ class NodeText {
   }
 
   const Node& node_;
-  std::string& out_;
+  Facts facts_;
 };
 
 }  // namespace
 
 std::string explain(const Plan& plan) {
   std::string out = "job " + plan.job + "\n\noperators\n";
-  for (const NodePtr& node : plan.nodes()) NodeText(*node, out).write();
+  for (const NodePtr& node : plan.nodes()) {
+    out += "  " + node->id + "  (" + kind_name(node->detail) +
+           (node->where.empty() ? "" : ", " + node->where) + ")\n";
+    for (const auto& [label, text] : NodeText(*node).facts()) {
+      const size_t blanks = std::max(kLabelWidth, label.size() + 1) - label.size();
+      out += "    " + label + std::string(blanks, ' ') + text + "\n";
+    }
+  }
   out += "\nsettings\n";
   for (const auto& [key, setting] : plan.settings) {
     if (setting.origin == "default") continue;
     out += "  " + key + " = " + (is_secret(key) ? "****" : setting.value) + "  (" + setting.origin + ")\n";
   }
   return out;
+}
+
+std::string explain_json(const Plan& plan) {
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+  for (const NodePtr& node : plan.nodes()) {
+    nlohmann::ordered_json each = {
+        {"id", node->id}, {"type", kind_name(node->detail)}, {"where", node->where}};
+    for (const Input& input : node->inputs) each["predecessors"].push_back({{"id", input.node->id}});
+    for (const auto& [label, text] : NodeText(*node).facts()) {
+      nlohmann::ordered_json& fact = each["facts"][label];
+      if (fact.is_null()) {
+        fact = text;
+      } else {
+        if (!fact.is_array()) fact = nlohmann::ordered_json::array({fact});
+        fact.push_back(text);
+      }
+    }
+    nodes.push_back(std::move(each));
+  }
+  return nlohmann::ordered_json{{"job", plan.job}, {"nodes", std::move(nodes)}}.dump(2);
 }
 
 }  // namespace strand::plan

@@ -150,6 +150,7 @@ json state_of(const Node& node) {
     json state = {{"keys", columns_text(input(), group->keys)},
                   {"aggregates", aggregates_text(input(), group->aggregates)}};
     if (group->changes) state["input"] = "changes";
+    if (group->ttl) state["keys are forgotten"] = "by the wall clock";
     return state;
   }
   if (const auto* join = std::get_if<IntervalJoin>(&node.detail)) {

@@ -40,6 +40,7 @@ const char* kind_name(const Detail& detail) {
     const char* operator()(const Filter&) const { return "filter"; }
     const char* operator()(const Project&) const { return "project"; }
     const char* operator()(const Union&) const { return "union"; }
+    const char* operator()(const ReadTime&) const { return "read-time"; }
     const char* operator()(const Unnest&) const { return "unnest"; }
     const char* operator()(const Deduplicate&) const { return "deduplicate"; }
     const char* operator()(const OverAggregate&) const { return "over"; }

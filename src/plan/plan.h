@@ -100,6 +100,12 @@ struct Project {
 };
 struct Union {};
 
+/// Rows with the wall clock in their time column, which becomes event time: what waits for time behind it
+/// goes by the clock. Output: the input's columns. Watermarks of the input end here.
+struct ReadTime {
+  size_t time_column = 0;
+};
+
 /// Each row once for each element of its collection. Output: the columns `keep`, then the element of an ARRAY
 /// or MULTISET, or key and value of a MAP; then its number, INT from 1, where `ordinality`. A number (BIGINT)
 /// instead of a collection: the row that many times.
@@ -241,6 +247,9 @@ struct WindowAggregate {
   bool changes = false;  // rows of the input are updated and deleted
   /// Present: a changelog of the totals while the window is open, and behind its end (table.exec.emit.*).
   std::optional<WindowFire> fire = {};
+  /// Present: the rows have a window already, whose start and end are these of the keys; it closes with that
+  /// one.
+  std::optional<std::array<size_t, 2>> attached = {};
   expr::WindowShape shape() const { return {kind, size, step, offset}; }
 };
 
@@ -252,6 +261,8 @@ struct GroupAggregate {
   std::optional<Retention> retention;
   bool update_before = false;
   bool changes = false;
+  /// Of wall clock, since a row of the key came: then the key is new again. Only without retention.
+  std::optional<Duration> ttl = {};
 };
 
 /// kSemi and kAnti give the left rows that have a partner, and those that have none.
@@ -293,7 +304,8 @@ struct WindowJoin {
 /// Rows with equal keys, whenever they come: both sides are kept, and the output is a changelog.
 struct RegularJoin {
   JoinOn on;
-  std::optional<Duration> ttl;  // of wall clock, since a row was written
+  /// Of each side: of wall clock, since a row was written.
+  std::array<std::optional<Duration>, 2> ttl;
   /// Pairs come out as +U and -U where an update makes them; else as +I and -D.
   bool update_kinds = false;
 };
@@ -350,9 +362,9 @@ inline constexpr size_t kAllPorts = kPorts + kSidePorts;
 constexpr Port side_port(size_t i) { return static_cast<Port>(kPorts + i); }
 
 using Detail =
-    std::variant<Scan, Filter, Project, Union, Unnest, Deduplicate, OverAggregate, Match, TopN, WindowTopN,
-                 SessionRows, TimeSort, Materialize, WindowAggregate, GroupAggregate, IntervalJoin,
-                 WindowJoin, RegularJoin, TemporalJoin, LookupJoin, Function, SinkWrite>;
+    std::variant<Scan, Filter, Project, Union, ReadTime, Unnest, Deduplicate, OverAggregate, Match, TopN,
+                 WindowTopN, SessionRows, TimeSort, Materialize, WindowAggregate, GroupAggregate,
+                 IntervalJoin, WindowJoin, RegularJoin, TemporalJoin, LookupJoin, Function, SinkWrite>;
 
 /// One node. `id` is stable under edits elsewhere in the file, because savepoints hang on it.
 struct Node {

@@ -8,6 +8,7 @@
 #include "ops/operators.h"
 #include "ops/ordered_over.h"
 #include "ops/over_aggregate.h"
+#include "ops/read_time.h"
 #include "ops/regular_join.h"
 #include "ops/rowtime_deduplicate.h"
 #include "ops/session_rows.h"
@@ -182,6 +183,7 @@ Result<OperatorPtr> build_group(const plan::Node& node, const plan::GroupAggrega
   }
   options.update_before = group.update_before;
   options.changes = group.changes;
+  options.ttl = group.ttl;
   return ops::make_group_aggregate(std::move(options));
 }
 
@@ -314,6 +316,9 @@ Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::strin
           [&](const plan::Filter& f) { return ops::make_filter(f.condition, compile); },
           [&](const plan::Project& p) { return ops::make_project(p.expressions, node.output, compile); },
           [&](const plan::Union&) { return Result<OperatorPtr>(ops::make_union(node.output)); },
+          [&](const plan::ReadTime& r) {
+            return Result<OperatorPtr>(ops::make_read_time({r.time_column, functions.tick}));
+          },
           [&](const plan::Unnest& u) { return Result<OperatorPtr>(build_unnest(node, u)); },
           [&](const plan::Deduplicate& d) { return build_deduplicate(node, d); },
           [&](const plan::OverAggregate& o) { return build_over(node, o); },

@@ -226,7 +226,7 @@ struct Option {
   Place place;
 };
 
-struct SetStatement {
+struct SetStatement {  // without a key: all that are set
   std::string key;
   std::string value;
 };
@@ -257,6 +257,11 @@ struct CreateTable {
   std::vector<Option> options;
   std::optional<TableLike> like = {};
   QueryPtr query = nullptr;  // AS query: its columns are the table's, its rows go into it
+  /// Of AS query: names alone in brackets, which say the order of its columns.
+  std::vector<std::pair<std::string, Place>> order = {};
+  enum class Replace : uint8_t { kNo, kOld, kOrCreate };  // REPLACE TABLE, CREATE OR REPLACE TABLE
+  Replace replace = Replace::kNo;
+  std::vector<std::pair<std::string, Place>> partitioned_by = {};
 };
 /// CREATE DATABASE and USE, which only the parser acts on: it gives tables their full names.
 struct Database {
@@ -295,6 +300,13 @@ struct Insert {
   Place table_place;
   std::vector<Hint> hints;
   std::vector<std::pair<std::string, Place>> columns;
+  /// PARTITION (name = value, name): a value that all rows get, or null.
+  struct Partition {
+    std::string name;
+    Place place;
+    ExprPtr value;
+  };
+  std::vector<Partition> partition = {};
   QueryPtr query;
   bool deduplicates = false;  // ON CONFLICT DO DEDUPLICATE
   bool keeps_first = false;   // ON CONFLICT DO NOTHING
@@ -306,10 +318,64 @@ struct Print {  // a bare SELECT
   QueryPtr query;
 };
 
+/// LIKE or ILIKE behind SHOW.
+struct NameFilter {
+  std::string pattern;
+  bool negated = false;
+  bool any_case = false;
+};
+/// SHOW.
+struct Show {
+  enum class Kind : uint8_t {
+    kCatalogs,
+    kCurrentCatalog,
+    kDatabases,
+    kCurrentDatabase,
+    kTables,
+    kViews,
+    kFunctions,
+    kUserFunctions,
+    kModules,
+    kJars,
+    kColumns,
+    kCreateTable,
+    kCreateView
+  };
+  Kind kind = Kind::kTables;
+  std::string name;  // the table; of kTables and kViews what stands before the names of the database
+  Place name_place;
+  std::vector<std::string> names = {};  // catalogs and databases, which only the parser knows
+  std::optional<NameFilter> like = {};
+};
+struct Describe {
+  std::string name;
+  Place name_place;
+};
+struct Statement;
+/// EXPLAIN of an INSERT, a statement set or a query.
+struct Explain {
+  bool json = false;
+  std::shared_ptr<const Statement> statement;
+};
+/// DROP DATABASE: `prefix` stands before the names of its tables.
+struct DropDatabase {
+  std::string name;
+  Place name_place;
+  std::string prefix;
+  bool cascade = false;
+};
+/// ALTER VIEW: another name, or another query.
+struct AlterView {
+  std::string name;
+  Place name_place;
+  std::string new_name = {};
+  QueryPtr query = nullptr;
+};
+
 struct Statement {
   Place place;
-  std::variant<SetStatement, ResetStatement, Database, CreateTable, AlterTable, CreateView, Drop, Insert,
-               StatementSet, Print>
+  std::variant<SetStatement, ResetStatement, Database, DropDatabase, CreateTable, AlterTable, CreateView,
+               AlterView, Drop, Insert, StatementSet, Print, Show, Describe, Explain>
       body;
 };
 

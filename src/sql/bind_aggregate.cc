@@ -80,6 +80,16 @@ class Grouping {
                ? &input_.columns[key.column]
                : nullptr;
   }
+  /// Which of the keys are start and end of the window that the rows have.
+  std::optional<std::array<size_t, 2>> attached_bounds() const {
+    if (!input_.window->attached) return std::nullopt;
+    std::array<size_t, 2> bounds{};
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      const Column* key = attached_key(i);
+      if (key != nullptr && key->window) bounds[key->window->is_end ? 1 : 0] = i;
+    }
+    return bounds;
+  }
   bool is_window_time(size_t column) const { return input_.window && column == keys_.size() + 2; }
 
  private:
@@ -239,6 +249,8 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
       }
       if (items[i].alias) grouping.name(bound->column, *items[i].alias);
     }
+    if (bound->kind == expr::Expr::Kind::kCall && bound->function == "PROCTIME")
+      column.time = TimeAttribute::kProctime;
     expressions.push_back(std::move(bound));
     columns.push_back(std::move(column));
   }
@@ -282,11 +294,14 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   plan::Input edge = plain.input();
   if (keys.empty()) edge.single = true;
   edge.hash_keys = keys;
-  plan::Detail detail = plan::GroupAggregate{keys, aggregates, retention, false, input.updating};
+  plan::GroupAggregate group{keys, aggregates, retention, false, input.updating};
+  if (!retention) group.ttl = ttl_of(input);
+  plan::Detail detail = std::move(group);
   if (input.window) {
     const bool local = input.columns.back().type->kind == TypeKind::kTimestampLtz;
     plan::WindowAggregate window = window_detail(*input.window, keys, aggregates, local ? zone() : "UTC");
     window.changes = input.updating;
+    window.attached = grouping.attached_bounds();
     detail = std::move(window);
   }
   auto node = nodes_.make(std::move(detail), {edge}, make_schema(std::move(fields)), place);

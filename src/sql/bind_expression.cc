@@ -124,9 +124,7 @@ Result<ExprPtr> ExpressionBinder::bind_part(const ast::Expr& e) const {
       return error_at(ErrorCode::kSyntax, e.place, "* cannot stand here").hint("name the columns");
     case ast::Expr::Kind::kSubquery:
       return error_at(ErrorCode::kUnsupportedSql, e.place, "a subquery cannot stand here")
-          .hint(
-              "it can stand in WHERE, and in the select list of a query without GROUP BY; or make it a view "
-              "and join it");
+          .hint("it can stand in WHERE, HAVING and the select list; or make it a view and join it");
     case ast::Expr::Kind::kCall:
       return bind_call(e);
     case ast::Expr::Kind::kCase:
@@ -221,10 +219,9 @@ Result<ExprPtr> ExpressionBinder::bind_call(const ast::Expr& e) const {
     return error_at(ErrorCode::kSyntax, e.place, "only aggregates take DISTINCT and FILTER");
   }
   if (e.text == "EXISTS" || (e.text == "IN" && e.args.back()->kind == ast::Expr::Kind::kSubquery)) {
-    return error_at(
-               ErrorCode::kUnsupportedSql, e.place,
-               e.text + " (SELECT …) is supported as a condition of WHERE that AND joins with the others")
-        .hint("take it out of OR, CASE and the select list, or join a view");
+    return error_at(ErrorCode::kUnsupportedSql, e.place,
+                    e.text + " (SELECT …) is supported in WHERE, HAVING and the select list")
+        .hint("take it out of the aggregate or ON, or join a view");
   }
   STRAND_TRY(std::vector<ExprPtr> args, bind_args(e));
   if (e.text == "CURRENT_WATERMARK") STRAND_OK(check_watermark_call(e, args));

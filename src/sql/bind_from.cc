@@ -106,8 +106,7 @@ Result<Relation> Binder::bind_view(View& view, const std::vector<ast::Hint>& hin
 Result<Duration> Binder::interval_of(const ast::Expr& e, const std::string& what) const {
   if (e.kind == ast::Expr::Kind::kInterval && e.type->kind == columnar::TypeKind::kIntervalMillis)
     return Duration{e.number};
-  return error_at(ErrorCode::kBadWindow, e.place,
-                  what + " is an INTERVAL of days to seconds")
+  return error_at(ErrorCode::kBadWindow, e.place, what + " is an INTERVAL of days to seconds")
       .hint("such as INTERVAL '1' MINUTE");
 }
 
@@ -133,7 +132,8 @@ Result<expr::WindowShape> Binder::window_shape(const ast::WindowCall& call) cons
     parts = {{&shape.size, "gap"}};
   }
   for (size_t i = 0; i < call.intervals.size(); ++i) {
-    STRAND_TRY(*parts[i].first, interval_of(*call.intervals[i], std::string("the window's ") + parts[i].second));
+    STRAND_TRY(*parts[i].first,
+               interval_of(*call.intervals[i], std::string("the window's ") + parts[i].second));
   }
   Status checked = expr::check_window(shape);
   if (!checked.ok()) return located(std::move(checked), call.intervals[0]->place);
@@ -154,12 +154,15 @@ Result<Relation> Binder::bind_window(const ast::WindowCall& call, const Place& p
         .hint("group the inner one first");
   const ExpressionBinder binder(bound, zone());
   STRAND_TRY(const size_t time, binder.column(call.column, call.column_place));
+  if (bound.columns[time].time == TimeAttribute::kProctime) {
+    STRAND_TRY(bound, read_time(bound, time, call.column_place));
+  }
   if (bound.columns[time].time != TimeAttribute::kRowtime) {
     const auto rowtime = bound.rowtime();
-    const bool proctime = bound.columns[time].time == TimeAttribute::kProctime;
     return error_at(ErrorCode::kBadWindow, call.column_place,
-                    "'" + call.column + "' is " + (proctime ? "processing time" : "no event time") +
-                        ": a window needs the column of WATERMARK FOR, passed on unchanged")
+                    "'" + call.column +
+                        "' is no event time: a window needs the column of WATERMARK FOR, or one "
+                        "that is PROCTIME(), passed on unchanged")
         .hint(rowtime ? "the event time here is '" + bound.columns[*rowtime].name + "'"
                       : "declare WATERMARK FOR, and select the column as it is");
   }

@@ -93,14 +93,30 @@ Result<Relation> Binder::bind_join(const ast::Join& join, const Place& place) {
                bind_conditions(ExpressionBinder(both, zone()), {join.condition}, "ON"));
     pending->on.insert(pending->on.end(), on.begin(), on.end());
   }
-  STRAND_OK(merge_columns(join, pending->left->columns.size(), both, pending->on));
+  std::vector<std::array<size_t, 2>> pairs;
+  STRAND_OK(merge_columns(join, pending->left->columns.size(), both, pending->on, pairs));
   both.join = std::move(pending);
-  return both;
+  return pairs.empty() ? both : with_common(both, pairs, place);
+}
+
+/// FULL JOIN USING: the one column of two is that of the side which has a row.
+Result<Relation> Binder::with_common(const Relation& both, const std::vector<std::array<size_t, 2>>& pairs,
+                                     const Place& place) {
+  STRAND_TRY(const Relation joined, make_joins(both, {}));
+  std::vector<ExprPtr> expressions;
+  std::vector<Column> columns = joined.columns;
+  for (size_t i = 0; i < columns.size(); ++i) expressions.push_back(expr::column(i, columns[i].type));
+  for (const auto& [left, right] : pairs) {
+    STRAND_TRY(ExprPtr value, expr::resolve_call("COALESCE", {expressions[left], expressions[right]}));
+    columns.push_back({.name = columns[left].name, .type = value->type, .common = true});
+    expressions.push_back(std::move(value));
+  }
+  return project(joined, expressions, std::move(columns), place);
 }
 
 /// USING and NATURAL: equal columns are one, that of the side whose rows all come out.
 Status Binder::merge_columns(const ast::Join& join, size_t left_columns, Relation& both,
-                             std::vector<Condition>& on) const {
+                             std::vector<Condition>& on, std::vector<std::array<size_t, 2>>& pairs) const {
   std::vector<std::pair<std::string, Place>> names = join.common;
   const auto find = [&](size_t from, size_t to, const std::string& name) -> std::optional<size_t> {
     for (size_t i = from; i < to; ++i) {
@@ -124,16 +140,16 @@ Status Binder::merge_columns(const ast::Join& join, size_t left_columns, Relatio
                  "there is no column '" + name + "' in the table " + (left ? "behind" : "before") + " JOIN")
           .hint("USING names columns of both, else write ON");
     }
-    if (join.kind == ast::Join::Kind::kFull) {
-      return error_at(ErrorCode::kUnsupportedSql, place, "FULL JOIN with USING is not supported")
-          .hint("write ON, and COALESCE(a." + name + ", b." + name + ") in the select list");
-    }
     Result<ExprPtr> equal = expr::resolve_call("=", {expr::column(*left, both.columns[*left].type),
                                                      expr::column(*right, both.columns[*right].type)});
     if (!equal.ok()) return located(std::move(equal).status(), place);
     on.push_back({*std::move(equal), place});
     const bool of_right = join.kind == ast::Join::Kind::kRight;
-    both.columns[of_right ? *right : *left].common = true;
+    const bool full = join.kind == ast::Join::Kind::kFull;  // of neither side: with_common makes it
+    if (full) pairs.push_back({*left, *right});
+    Column& shown = both.columns[of_right ? *right : *left];
+    shown.common = !full;
+    shown.merged = full;
     both.columns[of_right ? *left : *right].merged = true;
   }
   return Status();
@@ -240,11 +256,17 @@ Result<Relation> Binder::make_join(JoinKind kind, const Relation& left, const Re
   const auto column = [&](size_t i) -> const Column& {
     return i < left_columns ? left.columns[i] : right.columns[i - left_columns];
   };
-  const auto bounds =
-      plan::gives_pairs(kind)
-          ? take_time_bounds(on, left_columns,
-                             [&](size_t i) { return column(i).time == TimeAttribute::kRowtime; })
-          : std::nullopt;
+  const auto bounds_by = [&](TimeAttribute time) {
+    return plan::gives_pairs(kind)
+               ? take_time_bounds(on, left_columns, [&](size_t i) { return column(i).time == time; })
+               : std::nullopt;
+  };
+  if (const auto by_clock = bounds_by(TimeAttribute::kProctime)) {
+    STRAND_TRY(const Relation read_left, read_time(left, by_clock->left, place));
+    STRAND_TRY(const Relation read_right, read_time(right, by_clock->right, place));
+    return interval_join(kind, read_left, read_right, *by_clock, std::move(on), place);
+  }
+  const auto bounds = bounds_by(TimeAttribute::kRowtime);
   const auto window_ends = bounds ? std::nullopt : take_window_ends(left, right, on);
   for (const Relation* side : {&left, &right}) {
     if (!side->updating || (!bounds && !window_ends)) continue;
@@ -259,19 +281,25 @@ Result<Relation> Binder::make_join(JoinKind kind, const Relation& left, const Re
                     "early totals of '" + side->name + "' are replaced by key and cannot be joined")
         .hint("join the closed rows of the view, and write the early ones to a table of their own");
   }
+  if (bounds) return interval_join(kind, left, right, *bounds, std::move(on), place);
   STRAND_TRY(const JoinSides sides, join_sides(left, right, on, place));
   STRAND_TRY(const JoinedHow how, join_how(kind, left, right, sides, std::move(on)));
-  if (bounds) {
-    return joined(plan::IntervalJoin{.on = how.on,
-                                     .time_columns = {bounds->left, bounds->right},
-                                     .lower = *bounds->lower,
-                                     .upper = *bounds->upper},
-                  kind, sides, how.visible, place);
-  }
-  if (!window_ends) return regular_join(how.on, sides, how.visible, place);
+  if (!window_ends) return regular_join(how.on, sides, {ttl_of(left), ttl_of(right)}, how.visible, place);
   plan::WindowJoin join{.on = how.on, .window_ends = *window_ends};
   join.zone = left.columns[(*window_ends)[0]].window->zone;
   return joined(std::move(join), kind, sides, how.visible, place);
+}
+
+Result<Relation> Binder::interval_join(JoinKind kind, const Relation& left, const Relation& right,
+                                       const TimeBounds& bounds, std::vector<Condition> on,
+                                       const Place& place) {
+  STRAND_TRY(const JoinSides sides, join_sides(left, right, on, place));
+  STRAND_TRY(const JoinedHow how, join_how(kind, left, right, sides, std::move(on)));
+  return joined(plan::IntervalJoin{.on = how.on,
+                                   .time_columns = {bounds.left, bounds.right},
+                                   .lower = *bounds.lower,
+                                   .upper = *bounds.upper},
+                kind, sides, how.visible, place);
 }
 
 /// `rest`: the conditions beside the keys, over the columns of the two relations.
@@ -321,11 +349,16 @@ std::optional<std::array<size_t, 2>> Binder::take_window_ends(const Relation& le
   return ends;
 }
 
+std::optional<Duration> Binder::ttl_of(const Relation& input) const {
+  const Duration ttl = input.ttl.value_or(session_.duration("table.exec.state.ttl"));
+  return ttl.millis > 0 ? std::optional(ttl) : std::nullopt;
+}
+
 /// Rows come out as they meet: no longer in the order of any event time.
 Relation Binder::regular_join(const plan::JoinOn& how, const JoinSides& sides,
+                              const std::array<std::optional<Duration>, 2>& ttl,
                               const std::vector<size_t>& visible, const Place& place) {
-  const Duration ttl = session_.duration("table.exec.state.ttl");
-  plan::RegularJoin join{.on = how, .ttl = ttl.millis > 0 ? std::optional(ttl) : std::nullopt};
+  plan::RegularJoin join{.on = how, .ttl = ttl};
   for (const Relation& side : sides.relations) want_update_before(side.input(), ChangeReader::kOperator);
   Relation result = joined(std::move(join), how.kind, sides, visible, place);
   result.updating = sides.relations[0].updating || sides.relations[1].updating ||

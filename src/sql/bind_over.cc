@@ -10,6 +10,8 @@
 
 namespace strand::sql {
 
+using expr::Aggregate;
+
 namespace {
 
 constexpr int64_t kFrameRowsMax = 1'000'000;
@@ -154,8 +156,8 @@ Result<plan::OverAggregate> Binder::over_window(const Relation& input, const ast
   if (!arrival) return window;
   if (window.range && window.preceding) {
     return error_at(ErrorCode::kUnsupportedSql, over.frame->place,
-                    "a RANGE with a bound is not supported by processing time")
-        .hint("write ROWS BETWEEN n PRECEDING AND CURRENT ROW, or ORDER BY the event time");
+                    "a RANGE with a bound needs a column that is PROCTIME()")
+        .hint("select PROCTIME() AS p in a view, and ORDER BY p");
   }
   window.range = false;  // no two rows arrive at the same time
   return window;
@@ -254,12 +256,13 @@ Result<Relation> Binder::number_rows(const Relation& input) {
   return project(numbered, expressions, numbered.columns, rank.place);
 }
 
-Result<Relation> Binder::bind_over(const Relation& input, const std::vector<ast::SelectItem>& items,
+Result<Relation> Binder::bind_over(const Relation& rows_before, const std::vector<ast::SelectItem>& items,
                                    const ast::Select& select, Values& results) {
   std::vector<const ast::Expr*> calls;
   for (const ast::SelectItem& item : items) find_calls(*item.expr, calls);
-  if (calls.empty()) return input;
+  if (calls.empty()) return rows_before;
   const Place place = calls[0]->place;
+  STRAND_TRY(const Relation input, read_time_over(rows_before, *calls[0]->over, select));
   const ExpressionBinder binder(input, zone());
   std::optional<plan::OverAggregate> over;
   OverNeeds needs;

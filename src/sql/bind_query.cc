@@ -161,6 +161,26 @@ Status Binder::refuse_rank(const Relation& input) {
       .hint("add WHERE " + input.columns[input.rank->column].name + " = 1 around the query, or use QUALIFY");
 }
 
+/// Marks the tables of FROM that STATE_TTL names.
+void Binder::set_ttl(Relation& input, SelectHints& hints) {
+  if (hints.ttls.empty()) return;
+  if (input.join) {
+    auto join = std::make_shared<PendingJoin>(*input.join);
+    for (auto* side : {&join->left, &join->right}) {
+      auto marked = std::make_shared<Relation>(**side);
+      set_ttl(*marked, hints);
+      *side = std::move(marked);
+    }
+    input.join = std::move(join);
+    return;
+  }
+  for (TtlHint& hint : hints.ttls) {
+    if (hint.input != input.name) continue;
+    input.ttl = hint.ttl;
+    hint.used = true;
+  }
+}
+
 Result<Relation> Binder::bind_select(const ast::Select& written, const Place& place, Extras& extras) {
   STRAND_TRY(SelectHints hints, select_hints(written.hints));
   Relation input;
@@ -168,6 +188,13 @@ Result<Relation> Binder::bind_select(const ast::Select& written, const Place& pl
     STRAND_TRY(input, bind_table(*written.from));
   } else {
     input = bind_rows(1, place);
+  }
+  set_ttl(input, hints);
+  for (const TtlHint& hint : hints.ttls) {
+    if (hint.used) continue;
+    return error_at(ErrorCode::kBadHint, hint.place,
+                    "STATE_TTL names '" + hint.input + "', which is not in FROM")
+        .hint("name a table, view or alias of FROM");
   }
   STRAND_TRY(input, bind_where(std::move(input), written, hints, extras));
   STRAND_TRY(ast::Select select, with_group_window(input, written));
@@ -191,13 +218,14 @@ Result<Relation> Binder::bind_select(const ast::Select& written, const Place& pl
   }
   Relation result;
   if (grouped) {
-    STRAND_TRY(result, bind_aggregate(input, select, hints, place, extras));
+    STRAND_TRY(result, has_subqueries(select) ? bind_around_groups(input, select, hints, place, extras)
+                                              : bind_aggregate(input, select, hints, place, extras));
   } else {
     STRAND_TRY(input, bind_qualify(std::move(input), select, hints));
     std::vector<ast::ExprPtr> items;
     for (const ast::SelectItem& item : select.items) items.push_back(item.expr);
     Values values;
-    STRAND_TRY(input, with_scalars(std::move(input), items, values));
+    STRAND_TRY(input, with_inner(std::move(input), items, /*conditions=*/false, values));
     STRAND_TRY(input, make_joins(input, {}));
     STRAND_TRY(result, bind_items(input, select, hints, place, std::move(values), extras));
   }

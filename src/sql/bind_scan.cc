@@ -134,6 +134,26 @@ Result<std::vector<ExprPtr>> Binder::scan_expressions(const Table& table) {
   return expressions;
 }
 
+Result<std::vector<Column>> Binder::columns_of(const std::string& name, const Place& place) {
+  if (const auto view = catalog_.view(name)) {
+    STRAND_TRY(const Relation bound, bind_view(*view, {}, place));
+    return bound.columns;
+  }
+  const auto table = catalog_.table(name);
+  if (!table) return catalog_.unknown(name, place);
+  STRAND_TRY(const std::vector<ExprPtr> expressions, scan_expressions(*table));
+  std::vector<Column> columns;
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    const bool proctime =
+        expressions[i]->kind == expr::Expr::Kind::kCall && expressions[i]->function == "PROCTIME";
+    columns.push_back({table->columns[i].name, expressions[i]->type,
+                       table->time_column == i ? TimeAttribute::kRowtime
+                       : proctime              ? TimeAttribute::kProctime
+                                               : TimeAttribute::kNone});
+  }
+  return columns;
+}
+
 Result<Relation> Binder::make_scan(const Table& table) {
   STRAND_TRY(const std::vector<ExprPtr> expressions, scan_expressions(table));
   plan::Scan scan{.table = table.spec, .read = {}, .project = expressions, .watermark = {}};

@@ -19,10 +19,16 @@ bool is_test(const ast::Expr& e) {
   return e.text == "EXISTS" || (e.text == "IN" && e.args.back()->kind == ast::Expr::Kind::kSubquery);
 }
 
-void find_scalars(const ast::ExprPtr& e, std::vector<ast::ExprPtr>& found) {
-  if (e->kind == ast::Expr::Kind::kSubquery) return found.push_back(e);
-  if (is_test(*e) && e->text != "NOT") return;
-  for (const ast::ExprPtr& arg : e->args) find_scalars(arg, found);
+/// A subquery that stands for a value, or EXISTS or IN with one.
+struct Inner {
+  ast::ExprPtr expr;
+  bool condition = false;  // where NULL is as good as FALSE: WHERE and HAVING, AND and OR
+};
+void find_inner(const ast::ExprPtr& e, bool condition, std::vector<Inner>& found) {
+  if (e->kind == ast::Expr::Kind::kSubquery) return found.push_back({e});
+  if (is_test(*e) && e->text != "NOT") return found.push_back({e, condition});
+  const bool joins = e->kind == ast::Expr::Kind::kCall && (e->text == "AND" || e->text == "OR");
+  for (const ast::ExprPtr& arg : e->args) find_inner(arg, condition && joins, found);
 }
 
 /// Whether a query gives one row without a GROUP BY: it aggregates all of its rows.
@@ -53,7 +59,7 @@ Result<Relation> Binder::bind_where(Relation input, const ast::Select& select, S
   for (const ast::ExprPtr& part : rest) (is_test(*part) ? tests : plain).push_back(part);
   const size_t own = input.columns.size();
   Values values;
-  STRAND_TRY(input, with_scalars(std::move(input), plain, values));
+  STRAND_TRY(input, with_inner(std::move(input), plain, /*conditions=*/true, values));
   ExpressionBinder binder(input, zone());
   binder.look_in(extras.outer);
   binder.replace([&values](const ast::Expr& e) -> Result<ExprPtr> {
@@ -91,21 +97,12 @@ Result<Relation> Binder::semi_join(const Relation& rows, const ast::ExprPtr& wri
     found = distinct(project(found, {there}, {{"there", there->type}}, test->place), test->place);
   }
   if (!exists) {
-    const ast::Expr& left = *test->args[0];
-    const bool many = left.kind == ast::Expr::Kind::kCall && left.text == "ROW";
-    const std::vector<ast::ExprPtr> sought = many ? left.args : std::vector<ast::ExprPtr>{test->args[0]};
-    if (sought.size() != extras.items) {
-      return error_at(ErrorCode::kTypeMismatch, test->args.back()->place,
-                      "the subquery has " + std::to_string(extras.items) + " columns, " +
-                          std::to_string(sought.size()) + " stand before IN")
-          .hint("select what IN compares with, and nothing else");
-    }
-    const ExpressionBinder binder(outer, zone());
+    STRAND_TRY(const std::vector<ExprPtr> sought, sought_values(*test, outer, extras.items));
     for (size_t i = 0; i < sought.size(); ++i) {
-      STRAND_TRY(const ExprPtr value, binder.bind(*sought[i]));
+      const ExprPtr& value = sought[i];
       const ExprPtr candidate = expr::column(outer.columns.size() + i, found.columns[i].type);
       Result<ExprPtr> equal = expr::resolve_call("=", {value, candidate});
-      if (!equal.ok()) return located(std::move(equal).status(), sought[i]->place);
+      if (!equal.ok()) return located(std::move(equal).status(), test->args[0]->place);
       std::vector<ExprPtr> parts = {*std::move(equal)};
       for (const ExprPtr& side : {value, candidate}) {  // NOT IN is not TRUE where one of them is NULL
         if (!anti || !side->type->nullable) continue;
@@ -116,7 +113,7 @@ Result<Relation> Binder::semi_join(const Relation& rows, const ast::ExprPtr& wri
       if (parts.size() > 1) {
         STRAND_TRY(condition, expr::resolve_call("OR", parts));
       }
-      on.push_back({condition, sought[i]->place});
+      on.push_back({condition, test->args[0]->place});
     }
   }
   STRAND_TRY(Relation joined,
@@ -125,47 +122,81 @@ Result<Relation> Binder::semi_join(const Relation& rows, const ast::ExprPtr& wri
   return joined;
 }
 
-/// `input`, to be joined with the value of each subquery in the expressions; NULL where it has no row.
-Result<Relation> Binder::with_scalars(Relation input, const std::vector<ast::ExprPtr>& expressions,
-                                      Values& values) {
-  std::vector<ast::ExprPtr> found;
-  for (const ast::ExprPtr& e : expressions) find_scalars(e, found);
+/// What stands before IN, as many values as the subquery has columns.
+Result<std::vector<ExprPtr>> Binder::sought_values(const ast::Expr& test, const Relation& outer,
+                                                   size_t items) const {
+  const ast::Expr& left = *test.args[0];
+  const bool many = left.kind == ast::Expr::Kind::kCall && left.text == "ROW";
+  const std::vector<ast::ExprPtr> sought = many ? left.args : std::vector<ast::ExprPtr>{test.args[0]};
+  if (sought.size() != items) {
+    return error_at(ErrorCode::kTypeMismatch, test.args.back()->place,
+                    "the subquery has " + std::to_string(items) + " columns, " +
+                        std::to_string(sought.size()) + " stand before IN")
+        .hint("select what IN compares with, and nothing else");
+  }
+  const ExpressionBinder binder(outer, zone());
+  std::vector<ExprPtr> values;
+  for (const ast::ExprPtr& each : sought) {
+    STRAND_TRY(ExprPtr value, binder.bind(*each));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+/// Each row of `left` beside its partners in `rows`, whose columns cannot be named, or beside NULLs.
+Relation Binder::beside(const Relation& left, Relation rows, std::vector<Condition> on, const Place& place) {
+  auto pending = std::make_shared<PendingJoin>();
+  pending->place = place;
+  pending->kind = JoinKind::kLeft;
+  pending->left = std::make_shared<const Relation>(left);
+  pending->on = std::move(on);
+  Relation both;
+  both.name = left.name;
+  both.columns = left.columns;
+  for (Column& shown : rows.columns) {
+    shown.hidden = true;
+    Column column = shown;
+    column.time = TimeAttribute::kNone;
+    column.type = columnar::with_nullable(column.type, true);
+    both.columns.push_back(std::move(column));
+  }
+  pending->right = std::make_shared<const Relation>(std::move(rows));
+  both.join = std::move(pending);
+  return both;
+}
+
+/// `input`, to be joined with what each subquery in the expressions says about its rows: its value, NULL
+/// where it has no row, or whether EXISTS and IN hold. `conditions`: rows pass where the expressions are
+/// TRUE.
+Result<Relation> Binder::with_inner(Relation input, const std::vector<ast::ExprPtr>& expressions,
+                                    bool conditions, Values& values) {
+  std::vector<Inner> found;
+  for (const ast::ExprPtr& e : expressions) find_inner(e, conditions, found);
   if (found.empty()) return input;
   if (input.window) {
     STRAND_TRY(input, expand_window(input));
   }
-  for (const ast::ExprPtr& subquery : found) {
-    auto pending = std::make_shared<PendingJoin>();
-    pending->place = subquery->place;
-    pending->kind = JoinKind::kLeft;
-    pending->left = std::make_shared<const Relation>(with_qualified_columns(input));
-    Extras extras{.outer = pending->left.get()};
-    STRAND_TRY(Relation rows, bind_subquery(*subquery->query, extras));
+  for (const Inner& inner : found) {
+    const Relation left = with_qualified_columns(input);
+    if (inner.expr->kind != ast::Expr::Kind::kSubquery) {
+      STRAND_TRY(input, with_mark(left, *inner.expr, inner.condition, values));
+      continue;
+    }
+    const ast::Expr& subquery = *inner.expr;
+    Extras extras{.outer = &left};
+    STRAND_TRY(Relation rows, bind_subquery(*subquery.query, extras));
     if (extras.items != 1) {
       return error_at(
-                 ErrorCode::kTypeMismatch, subquery->place,
+                 ErrorCode::kTypeMismatch, subquery.place,
                  "a subquery in an expression has one column, this one has " + std::to_string(extras.items))
           .hint("select one column");
     }
-    if (!aggregates_all(*subquery->query)) {
-      STRAND_TRY(rows, one_row(rows, extras, subquery->place));
+    if (!aggregates_all(*subquery.query)) {
+      STRAND_TRY(rows, one_row(rows, extras, subquery.place));
     }
-    const size_t own = input.columns.size();
-    pending->on = join_conditions_of(extras, own);
-    Relation both;
-    both.name = input.name;
-    both.columns = pending->left->columns;
-    for (Column& shown : rows.columns) {
-      shown.hidden = true;
-      Column column = shown;
-      column.time = TimeAttribute::kNone;
-      column.type = columnar::with_nullable(column.type, true);
-      both.columns.push_back(std::move(column));
-    }
-    values[subquery.get()] = expr::column(own, both.columns[own].type);
-    pending->right = std::make_shared<const Relation>(std::move(rows));
-    both.join = std::move(pending);
-    input = std::move(both);
+    const size_t own = left.columns.size();
+    input = beside(left, std::move(rows), join_conditions_of(extras, own), subquery.place);
+    values[&subquery] = expr::column(own, input.columns[own].type);
   }
   return input;
 }

@@ -98,8 +98,9 @@ Relation Binder::distinct(const Relation& input, const Place& place) {
   plan::Input edge = plain.input();
   edge.hash_keys = keys;
   Relation result = plain;
-  result.node = nodes_.make(plan::GroupAggregate{keys, {}, {}, false, input.updating}, {edge},
-                            make_schema(std::move(fields)), place);
+  plan::GroupAggregate group{keys, {}, {}, false, input.updating};
+  group.ttl = ttl_of(input);
+  result.node = nodes_.make(std::move(group), {edge}, make_schema(std::move(fields)), place);
   result.port = Port::kMain;
   return result;
 }

@@ -37,6 +37,8 @@ class Binder {
   Result<Relation> bind_query(const ast::Query& query);
   /// The same where nothing around the query bounds a rank any more.
   Result<Relation> bind_result(const ast::Query& query);
+  /// The columns of a table or view, without asking its connector.
+  Result<std::vector<Column>> columns_of(const std::string& name, const Place& place);
   /// Binds a view now.
   Status check_view(const std::string& name);
   Nodes& nodes() { return nodes_; }
@@ -54,6 +56,9 @@ class Binder {
 
  private:
   struct Extras;
+  static void set_ttl(Relation& input, SelectHints& hints);
+  /// Of a relation's rows in a join or a GROUP BY; nothing: they are kept for ever.
+  std::optional<Duration> ttl_of(const Relation& input) const;
 
   // FROM (bind_from.cc, bind_scan.cc).
   Result<Relation> bind_table(const ast::TableRef& ref);
@@ -63,10 +68,14 @@ class Binder {
   Result<Relation> bind_view(View& view, const std::vector<ast::Hint>& hints, const Place& place);
   Result<Relation> bind_window(const ast::WindowCall& call, const Place& place);
   void add_window(Relation& bound, PendingWindow window, const std::array<const char*, 3>& names) const;
+  // Processing time (bind_processing_time.cc).
+  /// `input` with the wall clock in `column` as its event time.
+  Result<Relation> read_time(const Relation& input, size_t column, const Place& place);
+  Result<Relation> read_time_over(const Relation& input, const ast::Over& written, const ast::Select& select);
   // GROUP BY TUMBLE(…) (group_window.cc).
-  Result<PendingWindow> group_window(const Relation& input, const ast::Expr& window) const;
+  Result<PendingWindow> group_window(Relation& input, const ast::Expr& window);
   Result<std::optional<plan::WindowFire>> window_fire(const ast::Expr& window) const;
-  Result<ast::Select> with_group_window(Relation& input, const ast::Select& select) const;
+  Result<ast::Select> with_group_window(Relation& input, const ast::Select& select);
   Result<expr::WindowShape> window_shape(const ast::WindowCall& call) const;
   Result<Duration> interval_of(const ast::Expr& e, const std::string& what) const;
   Result<Relation> bind_scan(const std::shared_ptr<Table>& table, const std::vector<ast::Hint>& hints,
@@ -110,8 +119,10 @@ class Binder {
                              bool& by_arrival) const;
   // Joins (bind_join.cc).
   Result<Relation> bind_join(const ast::Join& join, const Place& place);
-  Status merge_columns(const ast::Join& join, size_t left_columns, Relation& both,
-                       std::vector<Condition>& on) const;
+  Result<Relation> with_common(const Relation& both, const std::vector<std::array<size_t, 2>>& pairs,
+                               const Place& place);
+  Status merge_columns(const ast::Join& join, size_t left_columns, Relation& both, std::vector<Condition>& on,
+                       std::vector<std::array<size_t, 2>>& pairs) const;
   Result<std::shared_ptr<const Relation>> bind_join_side(const ast::TableRef& ref);
   static Result<std::vector<Condition>> bind_conditions(const ExpressionBinder& binder,
                                                         const std::vector<ast::ExprPtr>& conditions,
@@ -122,13 +133,16 @@ class Binder {
                                std::vector<Condition>& conditions, const Place& place);
   Result<Relation> make_join(plan::JoinKind kind, const Relation& left, const Relation& right,
                              std::vector<Condition> on, const Place& place);
+  Result<Relation> interval_join(plan::JoinKind kind, const Relation& left, const Relation& right,
+                                 const TimeBounds& bounds, std::vector<Condition> on, const Place& place);
   struct JoinedHow {
     plan::JoinOn on;
     std::vector<size_t> visible;  // of the columns of both nodes, those of the two relations
   };
   static Result<JoinedHow> join_how(plan::JoinKind kind, const Relation& left, const Relation& right,
                                     const JoinSides& sides, std::vector<Condition> rest);
-  Relation regular_join(const plan::JoinOn& how, const JoinSides& sides, const std::vector<size_t>& visible,
+  Relation regular_join(const plan::JoinOn& how, const JoinSides& sides,
+                        const std::array<std::optional<Duration>, 2>& ttl, const std::vector<size_t>& visible,
                         const Place& place);
   Relation joined(plan::Detail detail, plan::JoinKind kind, const JoinSides& sides,
                   const std::vector<size_t>& visible, const Place& place);
@@ -154,7 +168,18 @@ class Binder {
   using Values = std::map<const ast::Expr*, ExprPtr>;
   Result<Relation> bind_subquery(const ast::Query& query, Extras& extras);
   Result<Relation> semi_join(const Relation& input, const ast::ExprPtr& test);
-  Result<Relation> with_scalars(Relation input, const std::vector<ast::ExprPtr>& expressions, Values& values);
+  Result<std::vector<ExprPtr>> sought_values(const ast::Expr& test, const Relation& outer,
+                                             size_t items) const;
+  static Relation beside(const Relation& left, Relation rows, std::vector<Condition> on, const Place& place);
+  Result<Relation> with_inner(Relation input, const std::vector<ast::ExprPtr>& expressions, bool conditions,
+                              Values& values);
+  // Subqueries beside a GROUP BY (bind_around_groups.cc).
+  static bool has_subqueries(const ast::Select& select);
+  Result<Relation> bind_around_groups(const Relation& input, const ast::Select& select, SelectHints& hints,
+                                      const Place& place, Extras& extras);
+  // EXISTS and IN as values (bind_mark.cc).
+  Result<Relation> with_mark(const Relation& left, const ast::Expr& test, bool condition, Values& values);
+  Result<Relation> with_counts(const Relation& left, const Relation& rows, Extras extras, const Place& place);
   Result<Relation> one_row(const Relation& rows, const Extras& extras, const Place& place);
   Status correlate(const Relation& input, std::vector<Condition> conditions, Extras& extras) const;
   static std::vector<Condition> join_conditions_of(const Extras& extras, size_t outer_columns);

@@ -191,6 +191,15 @@ Status Catalog::add_table(const ast::CreateTable& statement, const std::vector<T
     STRAND_TRY(table->watermark, parse_expression(*texts_.back()));
     table->watermark_place = {texts_.back().get(), 0};
   }
+  for (const auto& [name, place] : statement.partitioned_by) {
+    if (!table->spec.schema->find(name)) return unknown_column(*table, name, place);
+    table->partitions.push_back(name);
+  }
+  if (!table->partitions.empty() && table->spec.option("connector") == "filesystem") {
+    return error_at(ErrorCode::kUnsupportedSql, statement.partitioned_by[0].second,
+                    "PARTITIONED BY is not supported by the connector 'filesystem'")
+        .hint("leave the clause out: rows of all partitions then stand in the same files");
+  }
   ++declared_[statement.name];
   statements_[statement.name] = statement;
   tables_[statement.name] = std::move(table);
@@ -224,6 +233,35 @@ Status Catalog::drop(const ast::Drop& statement) {
   tables_.erase(statement.name);
   statements_.erase(statement.name);
   views_.erase(statement.name);
+  return Status();
+}
+
+Status Catalog::alter_view(const ast::AlterView& change) {
+  const auto old = view(change.name);
+  if (!old) return unknown(change.name, change.name_place);
+  ast::CreateView statement{change.query ? change.name : change.new_name, change.name_place,
+                            /*if_not_exists=*/false, change.query ? std::vector<std::string>() : old->columns,
+                            change.query ? change.query : old->query};
+  if (!change.query) STRAND_OK(check_free(change.new_name, change.name_place));
+  views_.erase(change.name);
+  return add_view(statement);
+}
+
+Status Catalog::drop_database(const ast::DropDatabase& statement) {
+  std::vector<std::string> inside;
+  for (const std::string& name : names()) {
+    if (name.starts_with(statement.prefix)) inside.push_back(name);
+  }
+  if (!inside.empty() && !statement.cascade) {
+    return error_at(ErrorCode::kDuplicateName, statement.name_place,
+                    "database '" + statement.name + "' is not empty: it holds '" + inside[0] + "'")
+        .hint("write CASCADE behind it");
+  }
+  for (const std::string& name : inside) {
+    tables_.erase(name);
+    statements_.erase(name);
+    views_.erase(name);
+  }
   return Status();
 }
 

@@ -27,7 +27,8 @@ struct TableColumn {
 struct Table {
   plan::TableSpec spec;  // options: WITH and overrides, without those that belong to watermarks
   std::vector<TableColumn> columns;
-  std::optional<size_t> time_column;  // WATERMARK FOR: index in `columns`
+  std::vector<std::string> partitions = {};  // PARTITIONED BY
+  std::optional<size_t> time_column;         // WATERMARK FOR: index in `columns`
   ast::ExprPtr watermark;
   std::optional<Duration> idle_timeout;
   std::map<std::string, Place> option_places;         // in the WITH clause
@@ -51,10 +52,17 @@ class Catalog {
   Status add_table(const ast::CreateTable& statement, const std::vector<TableOverride>& overrides);
   Status alter(const ast::AlterTable& change, const std::vector<TableOverride>& overrides);
   Status add_view(const ast::CreateView& statement);
+  Status alter_view(const ast::AlterView& change);
   Status drop(const ast::Drop& statement);
+  Status drop_database(const ast::DropDatabase& statement);
 
   std::shared_ptr<Table> table(const std::string& name) const;
   std::shared_ptr<View> view(const std::string& name) const;
+  /// CREATE TABLE of a table as ALTER has left it.
+  std::optional<ast::CreateTable> statement(const std::string& name) const {
+    const auto found = statements_.find(name);
+    return found == statements_.end() ? std::nullopt : std::optional(found->second);
+  }
   bool has(const std::string& name) const { return table(name) != nullptr || view(name) != nullptr; }
   /// All names, for "did you mean".
   std::vector<std::string> names() const;

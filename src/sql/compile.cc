@@ -1,13 +1,16 @@
 #include "sql/compile.h"
 
 #include <algorithm>
+#include <span>
 
+#include "plan/explain.h"
 #include "sql/binder.h"
 #include "sql/catalog.h"
 #include "sql/coerce.h"
 #include "sql/optimize.h"
 #include "sql/parser.h"
 #include "sql/session.h"
+#include "sql/show.h"
 #include "sql/writers.h"
 
 namespace strand::sql {
@@ -20,15 +23,21 @@ class Script {
   explicit Script(const SqlInput& input)
       : input_(input), binder_(session_, catalog_, input.checks), writers_(binder_, catalog_) {}
 
+  Status check_overrides() const {
+    for (const TableOverride& override : input_.tables) STRAND_OK(check_override(override));
+    return Status();
+  }
+  void forget_sinks() { sinks_.clear(); }
   Status fix_settings() { return session_.fix(input_.settings); }
 
+  /// The plans of the EXPLAIN statements to come, in their order.
+  void set_explained(std::vector<std::string> plans) { explained_ = std::move(plans); }
   Status run(const ast::Statement& statement) {
     return std::visit([&](const auto& body) { return act(body, statement.place); }, statement.body);
   }
 
   Result<CompiledJob> finish() {
-    for (const TableOverride& override : input_.tables) STRAND_OK(check_override(override));
-    if (sinks_.empty()) {
+    if (sinks_.empty() && shown_.empty()) {
       return Status(ErrorCode::kNothingToRun, "the file has no INSERT and no SELECT")
           .at(input_.file)
           .hint("add INSERT INTO table SELECT …");
@@ -38,6 +47,7 @@ class Script {
     if (job.plan.job.empty()) job.plan.job = stem(input_.file);
     job.plan.sinks = optimize(sinks_, optimize_options());
     job.plan.settings = session_.all();
+    job.shown = std::move(shown_);
     job.warnings = std::move(session_.warnings);
     job.notes = std::move(session_.notes);
     return job;
@@ -45,6 +55,10 @@ class Script {
 
  private:
   Status act(const ast::SetStatement& set, const Place& place) {
+    if (set.key.empty()) {
+      shown_.push_back(show_settings(session_));
+      return Status();
+    }
     return session_.set(set.key, set.value, place);
   }
   Status act(const ast::ResetStatement& reset, const Place& place) {
@@ -57,27 +71,48 @@ class Script {
   /// CREATE TABLE … AS query.
   Status create_from_query(const ast::CreateTable& table, const Place& place) {
     if (table.if_not_exists && catalog_.has(table.name)) return Status();
-    ast::CreateTable declared = table;
-    declared.query = nullptr;
+    if (table.replace == ast::CreateTable::Replace::kOld && !catalog_.table(table.name))
+      return catalog_.unknown(table.name, table.name_place);
+    std::vector<Column> columns;
     {
       const Nodes::Owner owner(binder_.nodes(), table.name + ".columns");  // only its columns are wanted
       STRAND_TRY(const Relation rows, binder_.bind_query(*table.query));
-      for (const Column& column : rows.columns) {
-        ast::ColumnDefinition definition;
-        definition.name = column.name;
-        definition.place = table.name_place;
-        definition.type = column.type;
-        declared.columns.push_back(std::move(definition));
-      }
+      columns = rows.columns;
     }
+    STRAND_TRY(const ast::CreateTable declared, declared_by_query(table, columns));
+    if (table.replace != ast::CreateTable::Replace::kNo && catalog_.table(table.name))
+      STRAND_OK(catalog_.drop({.view = false, .name = table.name, .name_place = table.name_place}));
     STRAND_OK(catalog_.add_table(declared, input_.tables));
     ast::Insert insert;
     insert.table = table.name;
     insert.table_place = table.name_place;
     insert.query = table.query;
+    for (const Column& column : columns) insert.columns.emplace_back(column.name, table.name_place);
     return act(insert, place);
   }
   Status act(const ast::Database&, const Place&) { return Status(); }
+  Status act(const ast::DropDatabase& drop, const Place&) { return catalog_.drop_database(drop); }
+  Status act(const ast::AlterView& view, const Place&) {
+    STRAND_OK(catalog_.alter_view(view));
+    return binder_.check_view(view.query ? view.name : view.new_name);
+  }
+  Status act(const ast::Show& asked, const Place&) {
+    STRAND_TRY(Shown answer, asked.kind == ast::Show::Kind::kColumns
+                                 ? describe(asked.name, asked.name_place, asked.like, catalog_, binder_)
+                                 : show(asked, catalog_));
+    shown_.push_back(std::move(answer));
+    return Status();
+  }
+  Status act(const ast::Describe& asked, const Place&) {
+    STRAND_TRY(Shown answer, describe(asked.name, asked.name_place, {}, catalog_, binder_));
+    shown_.push_back(std::move(answer));
+    return Status();
+  }
+  Status act(const ast::Explain&, const Place&) {
+    shown_.push_back({{"result"}, {{explained_.front()}}});
+    explained_.erase(explained_.begin());
+    return Status();
+  }
   Status act(const ast::AlterTable& change, const Place&) { return catalog_.alter(change, input_.tables); }
   Status act(const ast::CreateView& view, const Place&) {
     STRAND_OK(catalog_.add_view(view));
@@ -97,6 +132,49 @@ class Script {
     STRAND_TRY(plan::NodePtr sink, writers_.print(*print.query, place));
     sinks_.push_back(std::move(sink));
     return Status();
+  }
+
+  /// The columns that CREATE TABLE … AS declares, and those of its query: first the declared ones that the
+  /// query lacks; the query's have the declared type where there is one. Source: Flink SchemaBuilderUtil.
+  static Result<ast::CreateTable> declared_by_query(const ast::CreateTable& table,
+                                                    const std::vector<Column>& columns) {
+    ast::CreateTable declared = table;
+    declared.query = nullptr;
+    declared.order.clear();
+    declared.replace = ast::CreateTable::Replace::kNo;
+    const auto of_query = [&](const std::string& name) {
+      return std::ranges::find_if(columns, [&](const Column& column) { return column.name == name; });
+    };
+    const auto add = [&](const Column& column, const Place& place) {
+      ast::ColumnDefinition definition;
+      const auto own = std::ranges::find_if(
+          table.columns, [&](const ast::ColumnDefinition& each) { return each.name == column.name; });
+      if (own != table.columns.end()) definition = *own;
+      if (own == table.columns.end()) definition.place = place;
+      definition.name = column.name;
+      if (!definition.type) definition.type = column.type;
+      declared.columns.push_back(std::move(definition));
+    };
+    std::erase_if(declared.columns, [&](const ast::ColumnDefinition& each) {
+      return each.kind == ast::ColumnDefinition::Kind::kPhysical && of_query(each.name) != columns.end();
+    });
+    if (table.order.empty()) {
+      for (const Column& column : columns) add(column, table.name_place);
+      return declared;
+    }
+    for (const auto& [name, place] : table.order) {
+      const auto column = of_query(name);
+      if (column == columns.end()) {
+        return error_at(ErrorCode::kUnknownColumn, place, "the query has no column '" + name + "'")
+            .hint("name the columns of the query");
+      }
+      add(*column, place);
+    }
+    if (table.order.size() == columns.size()) return declared;
+    return error_at(ErrorCode::kTypeMismatch, table.order[0].second,
+                    std::to_string(table.order.size()) + " columns are named, the query has " +
+                        std::to_string(columns.size()))
+        .hint("name each column of the query once");
   }
 
   Status check_override(const TableOverride& override) const {
@@ -130,7 +208,46 @@ class Script {
   Binder binder_;
   Writers writers_;
   std::vector<plan::NodePtr> sinks_;
+  std::vector<Shown> shown_;
+  std::vector<std::string> explained_;
 };
+
+/// The plan of one statement, as if it were the only one behind what the file has declared up to there.
+Result<std::string> explain_one(const SqlInput& input, std::span<const ast::Statement> before,
+                                const ast::Explain& explain) {
+  Script script(input);
+  STRAND_OK(script.fix_settings());
+  for (const ast::Statement& statement : before) {
+    const auto* table = std::get_if<ast::CreateTable>(&statement.body);
+    const bool declares = std::holds_alternative<ast::SetStatement>(statement.body) ||
+                          std::holds_alternative<ast::ResetStatement>(statement.body) ||
+                          std::holds_alternative<ast::CreateView>(statement.body) ||
+                          std::holds_alternative<ast::AlterTable>(statement.body) ||
+                          std::holds_alternative<ast::AlterView>(statement.body) ||
+                          std::holds_alternative<ast::Drop>(statement.body) ||
+                          std::holds_alternative<ast::DropDatabase>(statement.body);
+    if (declares || (table != nullptr && !table->query)) STRAND_OK(script.run(statement));
+    if (table == nullptr || !table->query) continue;
+    STRAND_OK(script.run(statement));
+    script.forget_sinks();
+  }
+  STRAND_OK(script.run(*explain.statement));
+  STRAND_TRY(const CompiledJob job, script.finish());
+  return explain.json ? plan::explain_json(job.plan) : plan::explain(job.plan);
+}
+
+/// Of every EXPLAIN of a script.
+Result<std::vector<std::string>> explain_all(const SqlInput& input,
+                                             const std::vector<ast::Statement>& statements) {
+  std::vector<std::string> plans;
+  for (size_t i = 0; i < statements.size(); ++i) {
+    const auto* explain = std::get_if<ast::Explain>(&statements[i].body);
+    if (explain == nullptr) continue;
+    STRAND_TRY(std::string text, explain_one(input, std::span(statements).subspan(0, i), *explain));
+    plans.push_back(std::move(text));
+  }
+  return plans;
+}
 
 }  // namespace
 
@@ -140,7 +257,10 @@ Result<CompiledJob> compile(const SqlInput& input) {
   STRAND_TRY(const std::vector<ast::Statement> statements, parse_script(source));
   Script script(input);
   STRAND_OK(script.fix_settings());
+  STRAND_TRY(std::vector<std::string> plans, explain_all(input, statements));
+  script.set_explained(std::move(plans));
   for (const ast::Statement& statement : statements) STRAND_OK(script.run(statement));
+  STRAND_OK(script.check_overrides());
   return script.finish();
 }
 

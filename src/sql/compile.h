@@ -57,8 +57,17 @@ struct SqlInput {
   TableChecks checks = {};
 };
 
+/// What SHOW, DESCRIBE or EXPLAIN has answered, in the order of the file.
+struct Shown {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+/// A table with lines around its cells; of the one column `result` its text.
+std::string to_text(const Shown& shown);
+
 struct CompiledJob {
-  plan::Plan plan;
+  plan::Plan plan;  // without sinks where the file only shows something
+  std::vector<Shown> shown;
   std::vector<Status> warnings;    // numbered, with a place, do not keep the job from running
   std::vector<std::string> notes;  // what was skipped, and why
 };

@@ -36,17 +36,21 @@ std::string arguments_text(const ast::Expr& e) {
 /// Puts the window's columns in the place of its functions.
 class Rewriting {
  public:
-  explicit Rewriting(const ast::Expr& window) : window_(window) {}
+  Rewriting(const ast::Expr& window, bool by_clock) : window_(window), by_clock_(by_clock) {}
 
   Result<ast::ExprPtr> of(const ast::ExprPtr& e) const {
     if (!e) return e;
     if (e->kind == ast::Expr::Kind::kCall && !e->over) {
-      static constexpr std::array<std::pair<std::string_view, const char*>, 3> kColumns = {
-          {{"_START", kWindowStart}, {"_END", kWindowEnd}, {"_ROWTIME", kWindowTime}}};
+      static constexpr std::array<std::pair<std::string_view, const char*>, 4> kColumns = {
+          {{"_START", kWindowStart},
+           {"_END", kWindowEnd},
+           {"_ROWTIME", kWindowTime},
+           {"_PROCTIME", kWindowTime}}};
       for (const auto& [suffix, column] : kColumns) {
         for (const char* kind : {"TUMBLE", "HOP", "SESSION"}) {
           if (e->text != kind + std::string(suffix)) continue;
           STRAND_OK(check(*e, kind));
+          STRAND_OK(check_time(*e, suffix));
           return name_expr(column, e->place);
         }
       }
@@ -66,12 +70,20 @@ class Rewriting {
                     e.text + " belongs to a GROUP BY " + std::string(kind) + "(…) with the same arguments")
         .hint("here it is GROUP BY " + to_sql(window_));
   }
+  /// The time of a window is of the kind of what it stands over.
+  Status check_time(const ast::Expr& e, std::string_view suffix) const {
+    if (!suffix.ends_with("TIME") || (suffix == "_PROCTIME") == by_clock_) return Status();
+    return error_at(ErrorCode::kBadWindow, e.place,
+                    e.text + " belongs to a window over " + (by_clock_ ? "event time" : "processing time"))
+        .hint("here it is " + window_.text + (by_clock_ ? "_PROCTIME" : "_ROWTIME"));
+  }
   const ast::Expr& window_;
+  bool by_clock_;
 };
 
 }  // namespace
 
-Result<PendingWindow> Binder::group_window(const Relation& input, const ast::Expr& window) const {
+Result<PendingWindow> Binder::group_window(Relation& input, const ast::Expr& window) {
   const bool hop = window.text == "HOP";
   const size_t intervals = hop ? 2 : 1;
   if (window.args.size() < intervals + 1 || window.args[0]->kind != ast::Expr::Kind::kName) {
@@ -89,13 +101,9 @@ Result<PendingWindow> Binder::group_window(const Relation& input, const ast::Exp
   STRAND_TRY(const ExprPtr time, binder.bind(time_name));
   const bool column = time->kind == expr::Expr::Kind::kColumn;
   const TimeAttribute attribute = column ? input.columns[time->column].time : TimeAttribute::kNone;
-  if (attribute != TimeAttribute::kRowtime) {
-    return error_at(
-               attribute == TimeAttribute::kProctime ? ErrorCode::kUnsupportedSql : ErrorCode::kBadWindow,
-               time_name.place,
-               "'" + time_name.parts.back() + "' is " +
-                   (attribute == TimeAttribute::kProctime ? "processing time: such windows are not supported"
-                                                          : "no event time, which " + window.text + " needs"))
+  if (attribute == TimeAttribute::kNone) {
+    return error_at(ErrorCode::kBadWindow, time_name.place,
+                    "'" + time_name.parts.back() + "' is no event time, which " + window.text + " needs")
         .hint("declare WATERMARK FOR, and select the column as it is");
   }
   ast::WindowCall call;
@@ -104,6 +112,13 @@ Result<PendingWindow> Binder::group_window(const Relation& input, const ast::Exp
   PendingWindow pending{.time_column = time->column, .shape = {}, .partition_by = {}, .place = window.place};
   STRAND_TRY(pending.shape, window_shape(call));
   STRAND_TRY(pending.fire, window_fire(window));
+  if (attribute == TimeAttribute::kProctime) {
+    if (input.rank) {
+      STRAND_TRY(input, number_rows(input));
+    }
+    STRAND_TRY(input, read_time(input, pending.time_column, time_name.place));
+    pending.by_clock = true;
+  }
   return pending;
 }
 
@@ -133,7 +148,7 @@ Result<std::optional<plan::WindowFire>> Binder::window_fire(const ast::Expr& win
   return std::optional(fire);
 }
 
-Result<ast::Select> Binder::with_group_window(Relation& input, const ast::Select& select) const {
+Result<ast::Select> Binder::with_group_window(Relation& input, const ast::Select& select) {
   const auto found = std::find_if(select.group_by.begin(), select.group_by.end(),
                                   [](const ast::ExprPtr& key) { return is_group_window(*key); });
   if (found == select.group_by.end()) return select;
@@ -154,7 +169,7 @@ Result<ast::Select> Binder::with_group_window(Relation& input, const ast::Select
     if (bound->kind == expr::Expr::Kind::kColumn) pending.partition_by.push_back(bound->column);
   }
   if (pending.shape.kind != expr::WindowKind::kSession) pending.partition_by.clear();
-  const Rewriting rewriting(window);
+  const Rewriting rewriting(window, pending.by_clock);
   for (size_t i = 0; i < rewritten.items.size(); ++i) {
     ast::SelectItem& item = rewritten.items[i];
     if (!item.alias && item.expr->kind == ast::Expr::Kind::kCall) item.alias = item_name(item, i);

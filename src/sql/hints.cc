@@ -1,5 +1,8 @@
 #include "sql/hints.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
 #include "sql/coerce.h"
 
@@ -35,6 +38,13 @@ Result<RetentionHint> retention(const ast::Hint& hint) {
   return parsed;
 }
 
+/// Ways to run a join, of which none changes its answer.
+bool is_for_the_planner(const std::string& name) {
+  static constexpr std::array<std::string_view, 6> kNames = {"BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE",
+                                                             "NEST_LOOP", "MULTI_JOIN",   "LOOKUP"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
 }  // namespace
 
 Result<SelectHints> select_hints(const std::vector<ast::Hint>& hints) {
@@ -49,13 +59,17 @@ Result<SelectHints> select_hints(const std::vector<ast::Hint>& hints) {
           .hint("read the rows that come too late from the system view V$late");
     } else if (hint.name == "STATE_TTL") {
       for (const ast::HintOption& option : hint.options) {
-        STRAND_OK(
-            located(parse_duration(option.value).ok()
-                        ? Status()
-                        : Status(ErrorCode::kBadHint,
-                                 "STATE_TTL expects a duration such as '1 d', found '" + option.value + "'"),
-                    option.place));
+        const Result<Duration> ttl = parse_duration(option.value);
+        if (!ttl.ok()) {
+          return error_at(ErrorCode::kBadHint, option.place,
+                          "STATE_TTL expects a duration such as '1 d', found '" + option.value + "'")
+              .hint("write STATE_TTL('input' = '1 d')");
+        }
+        std::erase_if(found.ttls, [&](const TtlHint& other) { return other.input == option.key; });
+        found.ttls.push_back({option.key, *ttl, option.place});
       }
+    } else if (is_for_the_planner(hint.name)) {
+      continue;
     } else if (hint.name == "OPTIONS") {
       return error_at(ErrorCode::kBadHint, hint.place, "OPTIONS cannot stand behind SELECT")
           .hint("put it behind a table's name");

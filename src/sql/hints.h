@@ -21,9 +21,18 @@ struct RetentionHint {
   bool used = false;
 };
 
+/// STATE_TTL('input' = 'D'): of a regular join or a GROUP BY, instead of table.exec.state.ttl.
+struct TtlHint {
+  std::string input;
+  Duration ttl;
+  Place place;
+  bool used = false;
+};
+
 /// The hints of one SELECT.
 struct SelectHints {
   std::optional<RetentionHint> retention;
+  std::vector<TtlHint> ttls;
 };
 
 /// Errors: kBadHint for hints that do not stand behind SELECT, kUnsupportedSql for those not built.

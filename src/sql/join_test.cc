@@ -153,7 +153,8 @@ TEST(Joins, WithoutBoundsOnEventTimeKeepBothSides) {
       "AND a.n < b.n");
   const auto join = detail_of<plan::RegularJoin>(plan, "print/join");
   EXPECT_EQ(join.on.kind, JoinKind::kLeft);
-  EXPECT_EQ(join.ttl, Duration{3'600'000});
+  EXPECT_EQ(join.ttl[0], Duration{3'600'000});
+  EXPECT_EQ(join.ttl[1], Duration{3'600'000});
   EXPECT_TRUE(join.update_kinds) << "print takes every kind of change";
   EXPECT_NE(join.on.condition, nullptr);
   EXPECT_THAT(

@@ -6,8 +6,10 @@ namespace strand::sql {
 Result<ast::Statement> Parser::alter() {
   const Place place = here();
   take();
+  if (is_word("VIEW")) return alter_view(place);
+  if (is_word("DATABASE")) return alter_database(place);
   if (!take_word("TABLE"))
-    return unsupported(here(), "ALTER is supported of tables only", "write ALTER TABLE …");
+    return unsupported(here(), "ALTER is supported of tables, views and databases", "write ALTER TABLE …");
   ast::AlterTable parsed;
   if (take_words({"IF", "EXISTS"})) parsed.if_exists = true;
   parsed.name_place = here();

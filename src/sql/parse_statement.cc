@@ -8,15 +8,11 @@ namespace strand::sql {
 
 namespace {
 
-constexpr std::string_view kCatalog = "default_catalog";
-constexpr std::string_view kDatabase = "default_database";
+constexpr std::array<std::string_view, 15> kStatements = {
+    "SELECT", "INSERT", "CREATE", "SET", "RESET",   "SHOW",    "BEGIN",  "DESCRIBE",
+    "DROP",   "WITH",   "ALTER",  "USE", "EXECUTE", "EXPLAIN", "REPLACE"};
 
-constexpr std::array<std::string_view, 9> kStatements = {"SELECT",  "INSERT", "CREATE", "SET", "RESET",
-                                                         "EXECUTE", "BEGIN",  "DROP",   "WITH"};
-
-constexpr std::array<std::string_view, 12> kLater = {"ANALYZE", "CALL",     "COMPILE", "DELETE",
-                                                     "DESC",    "DESCRIBE", "EXPLAIN", "LOAD",
-                                                     "SHOW",    "UNLOAD",   "UPDATE",  "ADD"};
+constexpr std::array<std::string_view, 6> kLater = {"ANALYZE", "CALL", "COMPILE", "LOAD", "UNLOAD", "ADD"};
 
 }  // namespace
 
@@ -59,6 +55,14 @@ Result<ast::Statement> Parser::statement() {
   if (is_word("DROP")) return drop();
   if (is_word("ALTER")) return alter();
   if (is_word("USE")) return use();
+  if (is_word("REPLACE")) return create();
+  if (is_word("SHOW")) return show();
+  if (is_word("DESCRIBE") || is_word("DESC")) return describe();
+  if (is_word("EXPLAIN")) return explain();
+  if (is_word("DELETE") || is_word("UPDATE") || is_word("TRUNCATE")) {
+    return unsupported(place, peek().upper + " changes a table at rest, which Flink does in batch mode only",
+                       "write the rows that change with INSERT INTO a table with a primary key");
+  }
   if (is_word("INSERT")) {
     STRAND_TRY(ast::Insert parsed, insert());
     return ast::Statement{place, std::move(parsed)};
@@ -75,8 +79,9 @@ Result<ast::Statement> Parser::statement() {
   }
   const std::string& word = peek().upper;
   if (std::find(kLater.begin(), kLater.end(), word) != kLater.end()) {
-    return unsupported(place, word + " is not supported in a job file",
-                       "a job file holds SET, CREATE TABLE, CREATE VIEW, DROP, INSERT and SELECT");
+    return unsupported(
+        place, word + " is not supported in a job file",
+        "a job file holds SET, CREATE, ALTER, DROP, USE, SHOW, DESCRIBE, EXPLAIN, INSERT and SELECT");
   }
   Status error = expected("a statement");
   const auto near = nearest(word, kStatements);
@@ -104,6 +109,7 @@ Result<ast::Statement> Parser::set() {
     STRAND_TRY(std::string key, text("the key of a setting, such as 'pipeline.name'"));
     return ast::Statement{place, ast::ResetStatement{std::move(key)}};
   }
+  if (is_symbol(";") || peek().kind == Token::Kind::kEnd) return ast::Statement{place, ast::SetStatement{}};
   STRAND_TRY(std::string key, text("the key of a setting, such as 'pipeline.name'"));
   STRAND_OK(expect_symbol("=", "behind the key"));
   if (peek().kind == Token::Kind::kNumber) {
@@ -117,19 +123,27 @@ Result<ast::Statement> Parser::set() {
 
 Result<ast::Statement> Parser::create() {
   const Place place = here();
-  take();
+  auto replace = ast::CreateTable::Replace::kNo;
+  if (take().upper == "REPLACE") replace = ast::CreateTable::Replace::kOld;
+  if (take_words({"OR", "REPLACE"})) replace = ast::CreateTable::Replace::kOrCreate;
   take_word("TEMPORARY");
   if (take_word("TABLE")) {
     STRAND_TRY(ast::CreateTable parsed, create_table());
-    return ast::Statement{place, std::move(parsed)};
+    parsed.replace = replace;
+    if (replace == ast::CreateTable::Replace::kNo || parsed.query)
+      return ast::Statement{place, std::move(parsed)};
+    return unsupported(place, "REPLACE TABLE takes the rows of a query",
+                       "write AS SELECT … behind it, or DROP TABLE");
   }
+  if (replace != ast::CreateTable::Replace::kNo) return expected("TABLE");
   if (take_word("VIEW")) {
     STRAND_TRY(ast::CreateView parsed, create_view());
     return ast::Statement{place, std::move(parsed)};
   }
   if (is_word("DATABASE")) return create_database(place);
+  if (is_word("CATALOG")) return create_catalog(place);
   if (peek().kind == Token::Kind::kWord) {
-    for (const char* word : {"FUNCTION", "CATALOG", "MODEL", "SYSTEM", "MATERIALIZED", "OR"}) {
+    for (const char* word : {"FUNCTION", "MODEL", "SYSTEM", "MATERIALIZED"}) {
       if (is_word(word)) {
         return unsupported(place, std::string("CREATE ") + word + " is not supported",
                            "use CREATE TABLE or CREATE VIEW");
@@ -144,70 +158,6 @@ Result<bool> Parser::if_not_exists() {
   STRAND_OK(expect_word("NOT"));
   STRAND_OK(expect_word("EXISTS"));
   return true;
-}
-
-/// [[catalog.]database.]name. The name of a table of another database than the first has it in front:
-/// `shop.t`.
-Result<std::string> Parser::table_name(const std::string& what) {
-  const Place place = here();
-  STRAND_TRY(std::string name, identifier(what));
-  std::string database = database_;
-  for (int parts = 1; is_symbol("."); ++parts) {
-    take();
-    if (parts == 1 && name == kCatalog) {
-      STRAND_TRY(name, identifier(what));
-      continue;
-    }
-    database = name;
-    STRAND_TRY(name, identifier(what));
-    if (is_symbol("."))
-      return error_at(ErrorCode::kUnknownTable, place, "there is one catalog: " + std::string(kCatalog));
-  }
-  STRAND_OK(check_database(database, place));
-  return database == kDatabase ? name : database + "." + name;
-}
-
-Status Parser::check_database(const std::string& name, const Place& place) const {
-  if (std::find(databases_.begin(), databases_.end(), name) != databases_.end()) return Status();
-  const auto near = nearest(name, databases_);
-  return error_at(ErrorCode::kUnknownTable, place, "there is no database '" + name + "'")
-      .hint(near ? "did you mean '" + *near + "'?" : "CREATE DATABASE " + name + "; makes one");
-}
-
-/// CREATE DATABASE [IF NOT EXISTS] name. It exists for the script that follows.
-Result<ast::Statement> Parser::create_database(const Place& place) {
-  take();
-  STRAND_TRY(const bool if_not_exists, this->if_not_exists());
-  const Place name_place = here();
-  STRAND_TRY(const std::string name, identifier("the database's name"));
-  STRAND_OK(skip_comment());
-  const bool known = std::find(databases_.begin(), databases_.end(), name) != databases_.end();
-  if (known && !if_not_exists) {
-    return error_at(ErrorCode::kDuplicateName, name_place, "there is a database '" + name + "' already")
-        .hint("write IF NOT EXISTS");
-  }
-  if (!known) databases_.push_back(name);
-  return ast::Statement{place, ast::Database{"CREATE DATABASE IF NOT EXISTS ", name}};
-}
-
-/// USE [CATALOG] name.
-Result<ast::Statement> Parser::use() {
-  const Place place = here();
-  take();
-  const bool catalog = take_word("CATALOG");
-  const Place name_place = here();
-  STRAND_TRY(std::string name, identifier("a name"));
-  if (!catalog && name == kCatalog && take_symbol(".")) {
-    STRAND_TRY(name, identifier("the database's name"));
-  }
-  if (catalog) {
-    if (name == kCatalog) return ast::Statement{place, ast::Database{"USE CATALOG ", name}};
-    return unsupported(name_place, "there is one catalog: " + std::string(kCatalog),
-                       "leave the statement out");
-  }
-  STRAND_OK(check_database(name, name_place));
-  database_ = name;
-  return ast::Statement{place, ast::Database{"USE ", name}};
 }
 
 Result<std::vector<std::string>> Parser::name_list(const std::string& what) {
@@ -238,6 +188,8 @@ Result<ast::CreateView> Parser::create_view() {
 Result<ast::Statement> Parser::drop() {
   const Place place = here();
   take();
+  if (is_word("CATALOG")) return drop_catalog(place);
+  if (is_word("DATABASE")) return drop_database(place);
   take_word("TEMPORARY");
   ast::Drop parsed;
   if (!is_word("VIEW") && !is_word("TABLE")) return expected("TABLE or VIEW");
@@ -261,8 +213,7 @@ Result<ast::Insert> Parser::insert() {
   parsed.table_place = here();
   STRAND_TRY(parsed.table, table_name("the table's name"));
   STRAND_TRY(parsed.hints, hints());
-  if (is_word("PARTITION"))
-    return unsupported(here(), "PARTITION is not supported", "select the partition's columns");
+  if (is_word("PARTITION")) STRAND_OK(insert_partition(parsed));
   if (is_symbol("(") && !is_word("SELECT", 1) && !is_symbol("(", 1)) {
     take();
     do {
@@ -305,16 +256,41 @@ Result<ast::Statement> Parser::statement_set() {
     STRAND_OK(expect_word("SET"));
     STRAND_OK(expect_symbol(";", "behind BEGIN STATEMENT SET"));
   }
-  ast::StatementSet set;
+  STRAND_TRY(auto inserts, inserts_to_end());
+  return ast::Statement{place, ast::StatementSet{std::move(inserts)}};
+}
+
+Result<std::vector<std::pair<Place, ast::Insert>>> Parser::inserts_to_end() {
+  std::vector<std::pair<Place, ast::Insert>> inserts;
   while (!is_word("END")) {
     const Place insert_place = here();
     if (!is_word("INSERT")) return expected("INSERT or END");
     STRAND_TRY(ast::Insert parsed, insert());
-    set.inserts.emplace_back(insert_place, std::move(parsed));
+    inserts.emplace_back(insert_place, std::move(parsed));
     STRAND_OK(expect_symbol(";", "behind the INSERT"));
   }
   take();
-  return ast::Statement{place, std::move(set)};
+  return inserts;
+}
+
+/// PARTITION (name = value, …).
+Status Parser::insert_partition(ast::Insert& insert) {
+  take();
+  STRAND_OK(expect_symbol("(", "behind PARTITION"));
+  do {
+    ast::Insert::Partition part;
+    part.place = here();
+    Result<std::string> name = identifier("a column name");
+    if (!name.ok()) return std::move(name).status();
+    part.name = *std::move(name);
+    if (take_symbol("=")) {
+      Result<ast::ExprPtr> value = expression();
+      if (!value.ok()) return std::move(value).status();
+      part.value = *std::move(value);
+    }
+    insert.partition.push_back(std::move(part));
+  } while (take_symbol(","));
+  return expect_symbol(")", "or ',' behind a partition");
 }
 
 }  // namespace strand::sql

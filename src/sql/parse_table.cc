@@ -19,24 +19,46 @@ Result<ast::CreateTable> Parser::create_table() {
   }
   STRAND_OK(expect_symbol("(", "before the columns"));
   do {
-    STRAND_OK(table_element(table));
+    const bool name_alone = at_identifier() && (is_symbol(",", 1) || is_symbol(")", 1));
+    if (!name_alone) {
+      STRAND_OK(table_element(table));
+      continue;
+    }
+    const Place place = here();
+    STRAND_TRY(std::string name, identifier("a column name"));
+    table.order.emplace_back(std::move(name), place);
   } while (take_symbol(","));
   STRAND_OK(expect_symbol(")", "or ',' behind a column"));
   STRAND_OK(skip_comment());
-  for (const char* clause : {"PARTITIONED", "DISTRIBUTED"}) {
-    if (is_word(clause)) {
-      return unsupported(here(), std::string(clause) + " is not supported in CREATE TABLE",
-                         "leave the clause out");
-    }
-  }
-  if (is_word("AS"))
-    return unsupported(here(), "columns beside AS are not supported",
-                       "leave them out: they come from the query");
-  if (!is_word("LIKE")) STRAND_OK(with_options(table));
+  if (is_word("DISTRIBUTED"))
+    return unsupported(here(), "DISTRIBUTED is not supported in CREATE TABLE", "leave the clause out");
+  if (is_word("PARTITIONED")) STRAND_OK(partitioned_by(table));
+  if (!is_word("LIKE") && !is_word("AS")) STRAND_OK(with_options(table));
   if (is_word("LIKE")) {
     STRAND_TRY(table.like, table_like());
+  } else if (take_word("AS")) {
+    STRAND_TRY(table.query, query());
   }
-  return table;
+  if (table.order.empty() || (table.query && table.columns.empty())) return table;
+  return error_at(ErrorCode::kSyntax, table.order[0].second,
+                  "column '" + table.order[0].first + "' has no type")
+      .hint(table.query
+                ? "declare the columns with types, or name those of the query alone, in their new order"
+                : "write " + table.order[0].first + " STRING");
+}
+
+/// PARTITIONED BY (names).
+Status Parser::partitioned_by(ast::CreateTable& table) {
+  take();
+  STRAND_OK(expect_word("BY"));
+  STRAND_OK(expect_symbol("(", "behind PARTITIONED BY"));
+  do {
+    const Place place = here();
+    Result<std::string> name = identifier("a column name");
+    if (!name.ok()) return std::move(name).status();
+    table.partitioned_by.emplace_back(*std::move(name), place);
+  } while (take_symbol(","));
+  return expect_symbol(")", "or ',' behind a column");
 }
 
 Status Parser::table_element(ast::CreateTable& table) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,9 +64,30 @@ class Parser {
   Result<ast::Statement> create();
   Result<ast::Statement> set();
   Result<ast::Statement> drop();
+  Result<std::vector<std::pair<Place, ast::Insert>>> inserts_to_end();
+  Status insert_partition(ast::Insert& insert);
+  // Catalogs and databases (parse_catalog.cc).
+  Result<ast::Statement> create_catalog(const Place& place);
   Result<ast::Statement> create_database(const Place& place);
+  Result<ast::Statement> drop_catalog(const Place& place);
+  Result<ast::Statement> drop_database(const Place& place);
+  Result<ast::Statement> alter_database(const Place& place);
   Result<ast::Statement> use();
-  Status check_database(const std::string& name, const Place& place) const;
+  /// What is named in front of a table; where nothing is, the current one.
+  struct Home {
+    std::string catalog;
+    std::string database;
+  };
+  Result<Home> database_name();
+  Status check_home(const Home& home, const Place& place) const;
+  std::string full_name(const Home& home, const std::string& name) const;
+  // SHOW, DESCRIBE, EXPLAIN (parse_show.cc).
+  Result<ast::Statement> show();
+  Status show_target(ast::Show& show);
+  Result<std::optional<ast::NameFilter>> name_filter();
+  Result<ast::Statement> describe();
+  Result<ast::Statement> explain();
+  Result<ast::Statement> alter_view(const Place& place);
   // ALTER TABLE (parse_alter.cc).
   Result<ast::Statement> alter();
   Status alter_elements(ast::AlterTable& parsed);
@@ -80,6 +102,7 @@ class Parser {
   Status column_definition(ast::CreateTable& table);
   Status table_watermark(ast::CreateTable& table);
   Status primary_key(ast::CreateTable& table);
+  Status partitioned_by(ast::CreateTable& table);
   Status with_options(ast::CreateTable& table);
   Result<std::string> table_name(const std::string& what);
   Result<std::vector<std::string>> name_list(const std::string& what);
@@ -192,8 +215,8 @@ class Parser {
   std::vector<Token> tokens_;
   size_t at_ = 0;
   int depth_ = 0;
-  std::string database_ = "default_database";  // that of names without one
-  std::vector<std::string> databases_ = {"default_database"};
+  Home home_ = {"default_catalog", "default_database"};  // of names without one
+  std::map<std::string, std::vector<std::string>> catalogs_ = {{"default_catalog", {"default_database"}}};
 };
 
 /// Whether a word cannot be a name without backticks, because a clause begins with it.

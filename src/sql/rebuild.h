@@ -105,6 +105,7 @@ class Rebuild {
   /// reads and that can bear other names.
   bool only_renames(const plan::NodePtr& node, const Built& from, const plan::Project& project) const;
   void build(const plan::NodePtr& node, const plan::Union&);
+  void build(const plan::NodePtr& node, const plan::ReadTime& read);
   void build(const plan::NodePtr& node, const plan::Unnest& unnest);
   /// Of the table only the columns that are read; of the input all stay.
   void build(const plan::NodePtr& node, const plan::LookupJoin& lookup);

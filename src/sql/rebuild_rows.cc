@@ -116,6 +116,16 @@ void Rebuild::build(const NodePtr& node, const plan::Union&) {
   keep(node, std::move(main));
 }
 
+void Rebuild::build(const NodePtr& node, const plan::ReadTime& read) {
+  Built from = input_of(node);
+  auto made = copy(node, plan::ReadTime{from.at(read.time_column)}, {{from.node, from.port}});
+  made->output = from.schema();
+  made->rowtime = from.at(read.time_column);
+  from.node = made;
+  from.port = Port::kMain;
+  keep(node, std::move(from));
+}
+
 void Rebuild::build(const NodePtr& node, const plan::Unnest& unnest) {
   const Built& from = input_of(node);
   const ColumnSet& read = *read_of(node, Port::kMain);

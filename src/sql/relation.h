@@ -44,6 +44,7 @@ struct PendingWindow {
   std::vector<size_t> partition_by;  // of a session
   Place place;
   bool attached = false;  // the rows have a window already; it closes with that one
+  bool by_clock = false;  // over processing time
   std::optional<plan::WindowFire> fire = {};
 };
 
@@ -98,6 +99,7 @@ struct Relation {
   std::optional<PendingRank> rank = {};
   std::optional<size_t> rank_column = {};  // of the node: the number that a Top-N gave
   std::shared_ptr<const PendingJoin> join = {};
+  std::optional<Duration> ttl = {};  // STATE_TTL: how long a join or a GROUP BY keeps its rows
 
   plan::Input input() const { return {node, port}; }
   const columnar::Schema& schema() const { return *node->schema(port); }

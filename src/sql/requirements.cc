@@ -49,6 +49,11 @@ struct InputColumns {
     return columns;
   }
   ColumnSet operator()(const plan::Union&) const { return all_of(ports); }
+  ColumnSet operator()(const plan::ReadTime& read) const {
+    ColumnSet columns = all_of(ports);
+    columns.insert(read.time_column);
+    return columns;
+  }
   ColumnSet operator()(const plan::Unnest& unnest) const {
     ColumnSet columns = {unnest.column};
     for (const size_t output : all_of(ports)) {

@@ -114,8 +114,8 @@ constexpr std::array kSettings = {
                 "a shard silent for so long is not waited for; 0: always waited for"},
     SettingSpec{
         "table.exec.state.ttl", kDuration, "0 s", "",
-        "wall clock after which the first row of a key (without retention) and rows of joins are forgotten; "
-        "0: never"},
+        "wall clock after which the first row of a key (without retention), groups and rows of joins are "
+        "forgotten; 0: never. STATE_TTL says it for one table"},
     SettingSpec{"table.local-time-zone", kZone, "UTC", "",
                 "the zone of TIMESTAMP values and of windows over TIMESTAMP_LTZ"},
     SettingSpec{"table.optimizer.agg-phase-strategy", kChoice, "AUTO", "AUTO|ONE_PHASE|TWO_PHASE",

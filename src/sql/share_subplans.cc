@@ -54,7 +54,7 @@ bool same(const plan::SessionRows& a, const plan::SessionRows& b) {
 }
 bool same(const plan::GroupAggregate& a, const plan::GroupAggregate& b) {
   return a.keys == b.keys && same(a.aggregates, b.aggregates) && same(a.retention, b.retention) &&
-         a.update_before == b.update_before && a.changes == b.changes;
+         a.update_before == b.update_before && a.changes == b.changes && a.ttl == b.ttl;
 }
 bool same(const plan::Deduplicate& a, const plan::Deduplicate& b) {
   return a.keys == b.keys && same(a.retention, b.retention) && a.time_column == b.time_column &&

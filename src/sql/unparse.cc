@@ -286,6 +286,14 @@ std::string column_text(const ast::ColumnDefinition& column) {
 
 std::string insert_text(const ast::Insert& insert) {
   std::string text = "INSERT INTO " + name(insert.table) + hints_text(insert.hints);
+  if (!insert.partition.empty()) {
+    text += " PARTITION (" +
+            join(insert.partition, ", ",
+                 [](const ast::Insert::Partition& part) {
+                   return name(part.name) + (part.value ? " = " + to_sql(*part.value) : "");
+                 }) +
+            ")";
+  }
   if (!insert.columns.empty())
     text += " (" + join(insert.columns, ", ", [](const auto& column) { return name(column.first); }) + ")";
   return text + " " + to_sql(*insert.query) + (insert.deduplicates ? " ON CONFLICT DO DEDUPLICATE" : "") +
@@ -347,24 +355,32 @@ std::string like_text(const ast::TableLike& like) {
          ")";
 }
 
-std::string as_query_text(const ast::CreateTable& table) {
-  const auto option = [](const ast::Option& each) {
-    return quoted(each.key, '\'') + " = " + quoted(each.value, '\'');
-  };
-  return std::string("CREATE TABLE ") + (table.if_not_exists ? "IF NOT EXISTS " : "") + name(table.name) +
-         (table.options.empty() ? "" : " WITH (" + join(table.options, ", ", option) + ")") + " AS " +
-         to_sql(*table.query);
+std::string create_text(const ast::CreateTable& table) {
+  static constexpr const char* kWords[] = {"CREATE TABLE ", "REPLACE TABLE ", "CREATE OR REPLACE TABLE "};
+  return kWords[static_cast<size_t>(table.replace)] +
+         std::string(table.if_not_exists ? "IF NOT EXISTS " : "") + name(table.name);
+}
+
+std::string show_text(const ast::Show& show) {
+  static constexpr const char* kWords[] = {
+      "CATALOGS",      "CURRENT CATALOG", "DATABASES",      "CURRENT DATABASE", "TABLES",
+      "VIEWS",         "FUNCTIONS",       "USER FUNCTIONS", "MODULES",          "JARS",
+      "COLUMNS FROM ", "CREATE TABLE ",   "CREATE VIEW "};
+  std::string text = "SHOW " + std::string(kWords[static_cast<size_t>(show.kind)]);
+  if (show.kind >= ast::Show::Kind::kColumns) text += name(show.name);
+  if (!show.like) return text;
+  return text + (show.like->negated ? " NOT" : "") + (show.like->any_case ? " ILIKE " : " LIKE ") +
+         quoted(show.like->pattern, '\'');
 }
 
 struct StatementText {
   std::string operator()(const ast::SetStatement& set) const {
-    return "SET " + quoted(set.key, '\'') + " = " + quoted(set.value, '\'');
+    return set.key.empty() ? "SET" : "SET " + quoted(set.key, '\'') + " = " + quoted(set.value, '\'');
   }
   std::string operator()(const ast::ResetStatement& reset) const {
     return reset.key ? "RESET " + quoted(*reset.key, '\'') : "RESET";
   }
   std::string operator()(const ast::CreateTable& table) const {
-    if (table.query) return as_query_text(table);
     std::string elements = join(table.columns, ", ", column_text);
     const auto add = [&](const std::string& element) {
       elements += (elements.empty() ? "" : ", ") + element;
@@ -372,13 +388,17 @@ struct StatementText {
     if (table.watermark)
       add("WATERMARK FOR " + name(*table.watermark_column) + " AS " + to_sql(*table.watermark));
     if (!table.primary_key.empty()) add("PRIMARY KEY (" + names(table.primary_key) + ") NOT ENFORCED");
-    const std::string text = std::string("CREATE TABLE ") + (table.if_not_exists ? "IF NOT EXISTS " : "") +
-                             name(table.name) + (elements.empty() ? "" : " (" + elements + ")");
+    for (const auto& [column, place] : table.order) add(name(column));
+    std::string text = create_text(table) + (elements.empty() ? "" : " (" + elements + ")");
+    std::string partitions;
+    for (const auto& [column, place] : table.partitioned_by)
+      partitions += (partitions.empty() ? "" : ", ") + name(column);
+    if (!partitions.empty()) text += " PARTITIONED BY (" + partitions + ")";
     const auto option = [](const ast::Option& each) {
       return quoted(each.key, '\'') + " = " + quoted(each.value, '\'');
     };
     return text + (table.options.empty() ? "" : " WITH (" + join(table.options, ", ", option) + ")") +
-           (table.like ? like_text(*table.like) : "");
+           (table.like ? like_text(*table.like) : "") + (table.query ? " AS " + to_sql(*table.query) : "");
   }
   std::string operator()(const ast::Database& database) const { return database.words + name(database.name); }
   std::string operator()(const ast::AlterTable& alter) const {
@@ -399,6 +419,20 @@ struct StatementText {
            join(set.inserts, " ", [](const auto& each) { return insert_text(each.second) + ";"; }) + " END";
   }
   std::string operator()(const ast::Print& print) const { return to_sql(*print.query); }
+  std::string operator()(const ast::Show& show) const { return show_text(show); }
+  std::string operator()(const ast::Describe& describe) const { return "DESCRIBE " + name(describe.name); }
+  std::string operator()(const ast::Explain& explain) const {
+    std::string text = to_sql(*explain.statement);
+    if (text.starts_with("EXECUTE ")) text = text.substr(8);
+    return std::string("EXPLAIN ") + (explain.json ? "JSON_EXECUTION_PLAN " : "") + text;
+  }
+  std::string operator()(const ast::DropDatabase& drop) const {
+    return "DROP DATABASE " + name(drop.name) + (drop.cascade ? " CASCADE" : "");
+  }
+  std::string operator()(const ast::AlterView& view) const {
+    return "ALTER VIEW " + name(view.name) +
+           (view.query ? " AS " + to_sql(*view.query) : " RENAME TO " + name(view.new_name));
+  }
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ struct UpsertKeysOf {
     return {key};
   }
   KeySets operator()(const plan::Filter&) const { return of_input(0); }
+  KeySets operator()(const plan::ReadTime&) const { return of_input(0); }
   KeySets operator()(const plan::Project& project) const {
     KeySets passed;
     for (const KeyColumns& below : of_input(0)) {
@@ -163,6 +164,7 @@ struct TellsRowsApart {
   }
   bool operator()(const plan::Filter&) const { return below(columns); }
   bool operator()(const plan::TimeSort&) const { return below(columns); }
+  bool operator()(const plan::ReadTime&) const { return below(columns); }
   bool operator()(const plan::OverAggregate&) const { return below_own(); }
   bool operator()(const plan::SessionRows&) const { return below_own(); }
   bool operator()(const plan::LookupJoin&) const { return below_own(); }

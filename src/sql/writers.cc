@@ -333,14 +333,59 @@ Result<Relation> Writers::fit_key(const Relation& rows, const plan::TableSpec& t
   return kept;
 }
 
-Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& place) {
-  const auto table = catalog_.table(insert.table);
+/// The INSERT with PARTITION as columns: those that have one value for all rows stand behind the query's.
+Result<ast::Insert> Writers::with_partition(const ast::Insert& insert, const Table& table) {
+  ast::Insert all = insert;
+  const auto is_fixed = [&](const std::string& name) {
+    return std::ranges::any_of(insert.partition, [&](const ast::Insert::Partition& part) {
+      return part.value && part.name == name;
+    });
+  };
+  for (const ast::Insert::Partition& part : insert.partition) {
+    if (std::ranges::find(table.partitions, part.name) != table.partitions.end()) continue;
+    return error_at(ErrorCode::kUnknownColumn, part.place,
+                    "table '" + insert.table + "' is not partitioned by '" + part.name + "'")
+        .hint(table.partitions.empty() ? "declare it: CREATE TABLE … PARTITIONED BY (" + part.name + ")"
+                                       : "it is by " + list_text(table.partitions));
+  }
+  if (insert.columns.empty() && !insert.partition.empty()) {
+    for (const columnar::Field& field : table.spec.schema->fields()) {
+      if (!is_fixed(field.name)) all.columns.emplace_back(field.name, insert.table_place);
+    }
+  }
+  for (const ast::Insert::Partition& part : insert.partition) {
+    if (part.value) all.columns.emplace_back(part.name, part.place);
+  }
+  return all;
+}
+
+/// The rows of the query, and behind them what PARTITION gives all of them.
+Result<Relation> Writers::bind_rows(const ast::Insert& insert) {
+  STRAND_TRY(const Relation rows, binder_.bind_result(*insert.query));
+  std::vector<ExprPtr> values;
+  std::vector<Column> columns = rows.columns;
+  for (size_t i = 0; i < columns.size(); ++i) values.push_back(expr::column(i, columns[i].type));
+  const Relation nothing;
+  for (const ast::Insert::Partition& part : insert.partition) {
+    if (!part.value) continue;
+    STRAND_TRY(ExprPtr value, ExpressionBinder(nothing, binder_.zone()).bind(*part.value));
+    columns.push_back({part.name, value->type});
+    values.push_back(std::move(value));
+  }
+  return values.size() == rows.columns.size()
+             ? rows
+             : binder_.project(rows, values, std::move(columns), insert.query->place);
+}
+
+Result<plan::NodePtr> Writers::insert(const ast::Insert& written, const Place& place) {
+  const auto table = catalog_.table(written.table);
   if (!table) {
-    if (!catalog_.view(insert.table)) return catalog_.unknown(insert.table, insert.table_place);
-    return error_at(ErrorCode::kUnknownTable, insert.table_place,
-                    "'" + insert.table + "' is a view and cannot be written")
+    if (!catalog_.view(written.table)) return catalog_.unknown(written.table, written.table_place);
+    return error_at(ErrorCode::kUnknownTable, written.table_place,
+                    "'" + written.table + "' is a view and cannot be written")
         .hint("INSERT INTO a table");
   }
+  STRAND_TRY(const ast::Insert insert, with_partition(written, *table));
   plan::TableSpec spec = table->spec;
   STRAND_TRY(auto options, options_of(insert.hints, "the table of an INSERT"));
   STRAND_TRY(const std::vector<std::string> columns, target_columns(insert, spec));
@@ -360,7 +405,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& insert, const Place& pl
   STRAND_OK(claim(spec, std::move(writer)));
   const Nodes::Owner owner(
       binder_.nodes(), binder_.nodes().unique_owner(name == "strand" ? spec.name : spec.name + "." + name));
-  STRAND_TRY(Relation rows, binder_.bind_result(*insert.query));
+  STRAND_TRY(Relation rows, bind_rows(insert));
   STRAND_OK(check_rows(rows, spec, insert.query->place, insert.deduplicates));
   STRAND_TRY(rows, assign(rows, spec, columns, insert.query->place));
   STRAND_TRY(rows, fit_key(rows, spec, columns, insert));

@@ -26,6 +26,8 @@ class Writers {
   };
   Result<std::vector<std::string>> target_columns(const ast::Insert& insert,
                                                   const plan::TableSpec& table) const;
+  static Result<ast::Insert> with_partition(const ast::Insert& insert, const Table& table);
+  Result<Relation> bind_rows(const ast::Insert& insert);
   Status claim(const plan::TableSpec& table, Writer writer);
   Result<Relation> assign(const Relation& rows, const plan::TableSpec& table,
                           const std::vector<std::string>& columns, const Place& place);

@@ -123,6 +123,8 @@ class OperatorHarness {
 
   /// Rows emitted since the last call.
   std::vector<std::string> output(Port port = Port::kMain) { return std::exchange(out_->rows[port], {}); }
+  /// Event time that the operator made and told since the last call.
+  std::vector<int64_t> told() { return std::exchange(out_->told, {}); }
   /// Rows told again after the last restore.
   std::vector<std::string> held(Port port = Port::kMain) { return std::exchange(held_.rows[port], {}); }
   /// Batches emitted on kMain since the last call, for an operator behind this one.
@@ -150,6 +152,11 @@ class OperatorHarness {
       return Status();
     }
     bool wanted(Port) const override { return true; }
+    Status watermark(EventTime time) override {
+      told.push_back(time.millis);
+      return Status();
+    }
+    std::vector<int64_t> told;
     std::map<Port, std::vector<std::string>> rows;
     std::vector<int64_t> sizes;
     std::vector<columnar::Batch> main;

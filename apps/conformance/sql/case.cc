@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/text.h"
 #include "conformance/corpus.h"
 
 namespace strand::conformance::sql {
@@ -103,19 +104,24 @@ Result<std::vector<InputLine>> input_of(const Case& test_case, const std::string
   for (const std::string& line : lines_of(test_case.text("input"))) {
     if (line.empty() || line[0] == '#') continue;
     if (const auto event = event_of(line)) {
-      input.push_back({"", "", *event});
+      input.push_back({"", "", *event, {}});
+      continue;
+    }
+    if (line.starts_with("wait ")) {
+      STRAND_TRY(const Duration wait, parse_duration(line.substr(5)));
+      input.push_back({"", "", InputLine::Event::kWait, wait});
       continue;
     }
     const size_t blank = line.find(' ');
     const std::string table = line.substr(0, blank);
     const std::string payload = blank == std::string::npos ? "" : line.substr(blank + 1);
     if (!payload.starts_with("@file ")) {
-      input.push_back({table, payload});
+      input.push_back({table, payload, InputLine::Event::kRow, {}});
       continue;
     }
     const std::string file = folder + "/" + test_case.topic + "/" + payload.substr(6);
     STRAND_TRY(const std::string text, read_file(file));
-    for (const std::string& row : lines_of(text)) input.push_back({table, row});
+    for (const std::string& row : lines_of(text)) input.push_back({table, row, InputLine::Event::kRow, {}});
   }
   return input;
 }

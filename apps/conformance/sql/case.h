@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/status.h"
 
 namespace strand::conformance::sql {
@@ -37,10 +38,12 @@ struct InputLine {
     kBarrier,  // `barrier`: a checkpoint is taken and completes
     kCrash,    // `crash`: the process dies, and goes on from the last checkpoint
     kStop,     // `stop`: stopped with a savepoint, and started from it
+    kWait,     // `wait 10 s`: the wall clock goes on
   };
   std::string table;
   std::string payload;
   Event event = Event::kRow;
+  Duration wait = {};
 };
 
 /// The cases of DIR/<topic>/*.case and of DIR/<topic>.cases.zst, by topic and name.

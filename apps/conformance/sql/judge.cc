@@ -172,7 +172,7 @@ std::string difference(const Case& test_case, const Section& expected, const Rec
   const columnar::Schema& schema = *received.schema;
   const std::string order = test_case.option("order", "group");
   by_line = by_line && order != "free" && test_case.option("positions") != "no" &&
-            test_case.option("compare") != "final" && test_case.section("input") != nullptr;
+            test_case.option("compare") != "final" && !test_case.text("input").empty();
   const std::vector<Group> want = recorded_groups(expected, schema, by_line);
   const std::vector<Group> found = received_groups(received, by_line);
   if (test_case.option("compare") == "final") {

@@ -51,7 +51,7 @@ class Player {
     int number = 0;
     for (const InputLine& line : input) {
       if (line.event != InputLine::Event::kRow) {
-        STRAND_OK(happen(line.event));
+        STRAND_OK(happen(line));
         continue;
       }
       if (options_.restore_each_step && number > 0) STRAND_OK(restore(number % 2 == 0));
@@ -71,8 +71,8 @@ class Player {
     return come_to_rest();
   }
 
-  Status happen(InputLine::Event event) {
-    switch (event) {
+  Status happen(const InputLine& line) {
+    switch (line.event) {
       case InputLine::Event::kRow:
         return Status();
       case InputLine::Event::kBarrier:
@@ -81,6 +81,8 @@ class Player {
         return crash();
       case InputLine::Event::kStop:
         return restore(/*stop=*/true);
+      case InputLine::Event::kWait:
+        return driver_->run_until(world_.clock.now() + line.wait);
     }
     return Status();
   }
@@ -205,6 +207,8 @@ Played play(const std::string& text, const std::vector<InputLine>& input, const 
     played.error = job.status();
     return played;
   }
+  for (const ::strand::sql::Shown& shown : job->shown) played.shown += ::strand::sql::to_text(shown);
+  if (job->plan.sinks.empty()) return played;
   announce_from_1970(job->plan);
   played.error = engine::check_plan(job->plan, registry, nowhere.env());
   if (!played.error.ok()) return played;

@@ -12,6 +12,7 @@ namespace strand::conformance::sql {
 struct Played {
   Status error;
   bool started = false;  // false: the error came before the job ran
+  std::string shown;     // what SHOW, DESCRIBE and EXPLAIN have answered
   std::shared_ptr<Stage> stage;
   /// The rows of the query itself; none for INSERTs.
   const Received* result() const;

@@ -66,6 +66,9 @@ Verdict judge_query(const Case& test_case, const RunOptions& options) {
     if (section.arguments[0] == "error") {
       refused = true;
       verdict = failed(refusal_differs(test_case, section, played));
+    } else if (section.arguments[0] == "text") {
+      if (played.shown != section.text())
+        verdict = failed("expected\n" + section.text() + "found\n" + played.shown);
     } else if (played.error.ok() || played.started) {
       verdict = judge_sink(test_case, section, played, comes_by_line(*input, options));
     }

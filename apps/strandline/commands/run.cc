@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "../command.h"
 #include "engine/run_command.h"
@@ -19,6 +20,8 @@ struct RunArguments {
 int run(Context& context, const RunArguments& arguments) {
   auto compiled = load(context, arguments.job);
   if (!compiled.ok()) return report_load(compiled.status());
+  for (const sql::Shown& shown : compiled->shown) std::fputs(sql::to_text(shown).c_str(), stdout);
+  if (compiled->plan.sinks.empty()) return engine::kDone;
   engine::RunCommand command;
   command.state = context.state;
   command.from = arguments.from;
