@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <set>
 
 #include "base/hash.h"
 #include "base/random.h"
@@ -71,6 +72,7 @@ Status set_defaults(const std::string& name, const Type& type, FieldPlan& plan) 
     case TypeKind::kRow:
       break;
     case TypeKind::kArray:
+    case TypeKind::kMap:
       plan.length = kElements;
       break;
     default:
@@ -170,6 +172,22 @@ void append_time(const Type& type, int64_t at_ms, columnar::ColumnBuilder& out) 
 void append_value(const FieldPlan& plan, Random& random, int64_t row, int64_t at_ms,
                   columnar::ColumnBuilder& out);
 
+/// Of equal keys the first counts: a map may have fewer entries than `length`.
+void append_map(const FieldPlan& plan, Random& random, int64_t row, int64_t at_ms,
+                columnar::ColumnBuilder& out) {
+  const int64_t length = plan.varying_length ? random.between(0, plan.length) : plan.length;
+  std::set<std::string> keys;
+  for (int64_t i = 0; i < length; ++i) {
+    columnar::ColumnBuilder key(out.type()->children[0].type);
+    append_value(plan.parts[0], random, row, at_ms, key);
+    const columnar::ColumnPtr made = key.finish();
+    if (!keys.insert(columnar::value_to_string(*made, 0)).second) continue;
+    out.child(0).append_from(*made, 0);
+    append_value(plan.parts[1], random, row, at_ms, out.child(1));
+  }
+  out.close_nested();
+}
+
 void append_random(const FieldPlan& plan, Random& random, int64_t row, int64_t at_ms,
                    columnar::ColumnBuilder& out) {
   const Type& type = *out.type();
@@ -198,6 +216,8 @@ void append_random(const FieldPlan& plan, Random& random, int64_t row, int64_t a
       for (int64_t i = 0; i < length; ++i) append_value(plan.parts[0], random, row, at_ms, out.child(0));
       return out.close_nested();
     }
+    case TypeKind::kMap:
+      return append_map(plan, random, row, at_ms, out);
     case TypeKind::kRow:
       for (size_t i = 0; i < plan.parts.size(); ++i)
         append_value(plan.parts[i], random, row, at_ms, out.child(i));
