@@ -1,0 +1,289 @@
+#include "state/spill/rocks_spill.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/compaction_filter.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "state/spill/rocks_files.h"
+
+namespace strand::state {
+
+namespace {
+
+constexpr int kRunsMerged = 8;     // runs from which they are merged
+constexpr int kRunsMax = 40;       // and at which a table waits for that
+constexpr size_t kLookedUp = 256;  // keys at once
+constexpr uint64_t kFileBytes = uint64_t{64} << 20;
+constexpr double kFilterBits = 10;
+
+Status failure(const rocksdb::Status& status, const std::string& dir) {
+  const bool full = status.IsNoSpace();
+  return Status(full ? ErrorCode::kDiskFull : ErrorCode::kIo, dir + ": " + status.ToString())
+      .hint(full ? "make room on that disk, or name another folder with 'state.backend.rocksdb.localdir'; "
+                   "the job goes on from its newest checkpoint"
+                 : "look at the disk; the job goes on from its newest checkpoint");
+}
+
+class UselessEntries : public rocksdb::CompactionFilter {
+ public:
+  explicit UselessEntries(std::function<bool(std::string_view, std::string_view)> useless)
+      : useless_(std::move(useless)) {}
+  const char* Name() const override { return "strand"; }
+  bool Filter(int, const rocksdb::Slice& key, const rocksdb::Slice& value, std::string*,
+              bool*) const override {
+    return useless_(key.ToStringView(), value.ToStringView());
+  }
+
+ private:
+  std::function<bool(std::string_view, std::string_view)> useless_;
+};
+
+/// Wakes a table that waits for files to be merged.
+class Merged : public rocksdb::EventListener {
+ public:
+  void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
+    changed_.notify_all();
+  }
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
+    const std::lock_guard lock(mutex_);
+    failed_ = *status;
+    changed_.notify_all();
+  }
+  /// Until `enough()`, or an error.
+  template <class Enough>
+  rocksdb::Status wait(Enough enough) {
+    std::unique_lock lock(mutex_);
+    while (failed_.ok() && !enough()) changed_.wait_for(lock, std::chrono::milliseconds(20));
+    return failed_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  rocksdb::Status failed_;
+};
+
+/// The first key behind all that begin with `prefix`.
+std::string behind(std::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty() && end.back() == '\xFF') end.pop_back();
+  if (!end.empty()) end.back() = static_cast<char>(end.back() + 1);
+  return end;
+}
+
+/// What all stores of a space share.
+struct Ground {
+  env::FileSystem& host;
+  const std::string dir;
+  std::shared_ptr<RocksFiles> files;
+  std::unique_ptr<rocksdb::Env> env;
+  std::shared_ptr<rocksdb::Cache> cache;
+
+  Ground(env::FileSystem& on, std::string in) : host(on), dir(std::move(in)) {}
+  Ground(const Ground&) = delete;
+  Ground& operator=(const Ground&) = delete;
+  ~Ground() { static_cast<void>(host.remove_all(dir)); }
+  std::string staging() const { return dir + "/staging"; }
+};
+
+class RocksStore : public SpillStore {
+ public:
+  RocksStore(std::shared_ptr<Ground> ground, SpillUse use, std::string name)
+      : ground_(std::move(ground)), name_(std::move(name)), merged_(std::make_shared<Merged>()) {
+    if (use.useless) useless_ = std::make_unique<UselessEntries>(std::move(use.useless));
+    set_options(use.lookups);
+  }
+  ~RocksStore() override {
+    if (db_ == nullptr) return;
+    rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);
+    db_.reset();
+  }
+
+  Status open() {
+    rocksdb::DB* db = nullptr;
+    const rocksdb::Status opened = rocksdb::DB::Open(options_, ground_->dir + "/" + name_, &db);
+    db_.reset(db);
+    return told(opened);
+  }
+
+  Status put(const Next& next) override {
+    std::string_view key;
+    std::string_view value;
+    if (!next(key, value)) return Status();
+    const std::string path = ground_->staging() + "/" + name_ + "-" + std::to_string(++runs_) + ".sst";
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_);
+    rocksdb::Status status = writer.Open(path);
+    do {
+      if (status.ok()) status = writer.Put({key.data(), key.size()}, {value.data(), value.size()});
+    } while (status.ok() && next(key, value));
+    if (status.ok()) status = writer.Finish();
+    if (status.ok()) status = db_->IngestExternalFile({path}, ingestion());
+    if (!status.ok()) {
+      static_cast<void>(ground_->env->DeleteFile(path));
+      return told(status);
+    }
+    return told(merged_->wait([this] { return runs() < kRunsMax; }));
+  }
+
+  Status get(std::span<const std::string_view> keys,
+             const std::function<void(size_t, std::string_view)>& found) const override {
+    std::vector<rocksdb::Slice> wanted(std::min(keys.size(), kLookedUp));
+    std::vector<rocksdb::PinnableSlice> values(wanted.size());
+    std::vector<rocksdb::Status> answers(wanted.size());
+    for (size_t from = 0; from < keys.size(); from += kLookedUp) {
+      const size_t n = std::min(kLookedUp, keys.size() - from);
+      for (size_t i = 0; i < n; ++i) wanted[i] = {keys[from + i].data(), keys[from + i].size()};
+      db_->MultiGet(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), n, wanted.data(), values.data(),
+                    answers.data());
+      for (size_t i = 0; i < n; ++i) {
+        if (answers[i].ok()) {
+          found(from + i, values[i].ToStringView());
+        } else if (!answers[i].IsNotFound()) {
+          return told(answers[i]);
+        }
+        values[i].Reset();
+      }
+    }
+    return Status();
+  }
+
+  Status scan(std::string_view prefix,
+              const std::function<Status(std::string_view, std::string_view)>& f) const override {
+    rocksdb::ReadOptions read;
+    read.fill_cache = false;
+    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(read));
+    const rocksdb::Slice first(prefix.data(), prefix.size());
+    for (at->Seek(first); at->Valid() && at->key().starts_with(first); at->Next())
+      STRAND_OK(f(at->key().ToStringView(), at->value().ToStringView()));
+    return told(at->status());
+  }
+
+  Status drop(std::string_view prefix) override {
+    const std::string end = behind(prefix);
+    const rocksdb::Slice first(prefix.data(), prefix.size());
+    const rocksdb::Slice last(end);
+    auto* const family = db_->DefaultColumnFamily();
+    STRAND_OK(told(rocksdb::DeleteFilesInRange(db_.get(), family, &first, &last, /*include_end=*/false)));
+    rocksdb::WriteOptions write;
+    write.disableWAL = true;
+    return told(db_->DeleteRange(write, family, first, last));
+  }
+
+ private:
+  void set_options(bool lookups) {
+    options_.env = ground_->env.get();
+    options_.create_if_missing = true;
+    options_.info_log_level = rocksdb::FATAL_LEVEL;
+    options_.keep_log_file_num = 1;
+    options_.write_buffer_size = size_t{1} << 20;
+    options_.max_background_jobs = 2;
+    options_.compaction_filter = useless_.get();
+    options_.listeners.push_back(merged_);
+    // Two levels: runs as they come, and what they were merged to.
+    options_.num_levels = 2;
+    options_.level0_file_num_compaction_trigger = kRunsMerged;
+    options_.level0_slowdown_writes_trigger = 2 * kRunsMax;
+    options_.level0_stop_writes_trigger = 2 * kRunsMax;
+    options_.max_bytes_for_level_base = uint64_t{1} << 50;
+    options_.level_compaction_dynamic_level_bytes = false;
+    options_.target_file_size_base = kFileBytes;
+    options_.compression = lookups ? rocksdb::kNoCompression : rocksdb::kLZ4Compression;
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = ground_->cache;
+    table.cache_index_and_filter_blocks = true;
+    table.cache_index_and_filter_blocks_with_high_priority = true;
+    table.pin_l0_filter_and_index_blocks_in_cache = true;
+    table.block_size = lookups ? size_t{8} << 10 : size_t{64} << 10;
+    table.format_version = 5;
+    if (lookups) table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kFilterBits));
+    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  }
+  static rocksdb::IngestExternalFileOptions ingestion() {
+    rocksdb::IngestExternalFileOptions options;
+    options.move_files = true;
+    options.snapshot_consistency = false;
+    options.write_global_seqno = false;
+    return options;
+  }
+  int runs() const {
+    std::string number;
+    return db_->GetProperty("rocksdb.num-files-at-level0", &number) ? std::stoi(number) : 0;
+  }
+  Status told(const rocksdb::Status& status) const {
+    return status.ok() ? Status() : failure(status, ground_->dir);
+  }
+
+  std::shared_ptr<Ground> ground_;
+  std::string name_;
+  std::shared_ptr<Merged> merged_;
+  std::unique_ptr<UselessEntries> useless_;
+  rocksdb::Options options_;
+  std::unique_ptr<rocksdb::DB> db_;
+  int64_t runs_ = 0;
+};
+
+class RocksSpace : public SpillSpace {
+ public:
+  RocksSpace(std::shared_ptr<Ground> ground, int64_t table_bytes, int64_t cache_bytes)
+      : SpillSpace(table_bytes), ground_(std::move(ground)), cache_bytes_(cache_bytes) {}
+
+  Result<std::shared_ptr<SpillStore>> open(SpillUse use) override {
+    auto store = std::make_shared<RocksStore>(ground_, std::move(use), std::to_string(++opened_));
+    STRAND_OK(store->open());
+    return std::shared_ptr<SpillStore>(std::move(store));
+  }
+  SpillDisk disk() const override { return ground_->files->disk(); }
+  int64_t memory_bytes() const override { return cache_bytes_; }
+
+ private:
+  std::shared_ptr<Ground> ground_;
+  int64_t cache_bytes_;
+  std::atomic<int64_t> opened_{0};
+};
+
+/// Names the folder of one attempt: two of them may live in one process while the older one ends.
+std::string attempt_folder() {
+  static std::atomic<int64_t> attempts{0};
+  return "p" + std::to_string(getpid()) + "-" + std::to_string(++attempts);
+}
+
+/// Takes away what dead processes have left.
+Status remove_left(env::FileSystem& files, const std::string& dir) {
+  STRAND_OK(files.make_dirs(dir));
+  const std::string own = "p" + std::to_string(getpid()) + "-";
+  STRAND_TRY(const auto left, files.list(dir));
+  for (const env::FileInfo& each : left) {
+    if (each.is_dir && !each.name.starts_with(own)) STRAND_OK(files.remove_all(dir + "/" + each.name));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SpillSpace>> make_rocks_space(env::FileSystem& files, const RocksOptions& options) {
+  STRAND_OK(remove_left(files, options.dir));
+  auto ground = std::make_shared<Ground>(files, options.dir + "/" + attempt_folder());
+  STRAND_OK(files.make_dirs(ground->staging()));
+  const int64_t cache_bytes = options.memory_limit / 5;
+  ground->files = std::make_shared<RocksFiles>(ground->staging(), options.disk_limit);
+  ground->env = rocksdb::NewCompositeEnv(ground->files);
+  ground->cache = rocksdb::NewLRUCache(static_cast<size_t>(cache_bytes), /*num_shard_bits=*/4,
+                                       /*strict_capacity_limit=*/false, /*high_pri_pool_ratio=*/0.8);
+  const int64_t table_bytes = options.keep_nothing ? 0 : options.memory_limit / 2;
+  return std::unique_ptr<SpillSpace>(
+      std::make_unique<RocksSpace>(std::move(ground), table_bytes, cache_bytes));
+}
+
+}  // namespace strand::state
