@@ -1,6 +1,6 @@
 // Measures state tables and the operators on them, on columnar input: `bench_state
-// ids|dedup|windows|sliced|sessions|snapshots|timers|restore [n]`. One JSON line a figure. n: live ids, or
-// keys, or live rows.
+// ids|dedup|windows|sliced|sessions|snapshots|timers|restore|spilled [n]`. One JSON line a figure. n: live
+// ids, or keys, or live rows.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -55,7 +55,7 @@ void bench_ids(int64_t live, int64_t rows, bool snapshots) {
       expiries[i] = EventTime{n + live};
     }
     const double start = now();
-    store.insert({keys, groups, expiries}, {EventTime{row}, {}}, fresh);
+    STRAND_CHECK(store.insert({keys, groups, expiries}, {EventTime{row}, {}}, fresh).ok());
     const double took = now() - start;
     if (row >= live) {
       busy += took;
@@ -203,9 +203,12 @@ int main(int argc, char** argv) {
     strand::bench::bench_timers(n > 0 ? n : 1'000'000);
   } else if (what == "restore") {
     strand::bench::bench_restore(n > 0 ? n : int64_t{1} << 30);
+  } else if (what == "spilled") {
+    strand::bench::bench_spilled(n > 0 ? n : 100'000'000);
   } else {
-    std::fprintf(stderr,
-                 "usage: bench_state ids|dedup|windows|sliced|sessions|snapshots|timers|restore [n]\n");
+    std::fprintf(
+        stderr,
+        "usage: bench_state ids|dedup|windows|sliced|sessions|snapshots|timers|restore|spilled [n]\n");
     return 2;
   }
   return 0;

@@ -69,5 +69,7 @@ void bench_snapshots(int64_t rows);
 void bench_timers(int64_t live);
 /// How long a restore of as many bytes takes: reading, checking, and making tables of them.
 void bench_restore(int64_t bytes);
+/// Deduplication with a memory limit of 1 GiB, and as many ids.
+void bench_spilled(int64_t n);
 
 }  // namespace strand::bench

@@ -5,5 +5,6 @@ cd "$(dirname "$0")/.."
 for program in build/release/bin/bench_codec build/release/bin/bench_state build/release/bin/bench_sqlite build/release/bin/bench_source; do
   [ -x "$program" ] && "$program"
 done
+build/release/bin/bench_state spilled
 python3 bench/jobs/catch_up.py
 exec python3 bench/jobs/run.py "$@"

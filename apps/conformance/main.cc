@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "conformance/backend.h"
 #include "conformance/corpus.h"
 #include "conformance/family.h"
 #include "conformance/replay_case.h"
@@ -30,6 +31,9 @@ constexpr const char* kUsage =
     "             both keeping the floor; cases of parts without state are unsupported\n"
     "             sql: stops or crashes the job before each row and goes on from its savepoint or "
     "checkpoint\n"
+    "  --backend hashmap|spill|rocksdb\n"
+    "             sql: where state lives: in memory; nothing there for longer than a batch; the same, in "
+    "RocksDB\n"
     "  --strict   unsupported cases count as failed\n"
     "  --verbose, -v  says what differs, and why a case is not supported\n";
 
@@ -39,6 +43,7 @@ struct Options {
   std::string where;
   ReplayOptions replay;
   std::optional<int> parallelism;
+  state::MakeSpillSpace spill_space;
   bool strict = false;
   bool verbose = false;
 };
@@ -82,8 +87,9 @@ void print(const std::string& name, const Tally& tally) {
 
 Result<Tally> run(const Options& options) {
   if (options.sql) {
-    STRAND_TRY(const sql::Counts counts, sql::run({options.folder, options.where, options.verbose,
-                                                   options.parallelism, options.replay.restore_each_step}));
+    STRAND_TRY(const sql::Counts counts,
+               sql::run({options.folder, options.where, options.verbose, options.parallelism,
+                         options.replay.restore_each_step, options.spill_space}));
     return Tally{counts.passed, counts.failed, counts.unsupported};
   }
   STRAND_TRY(const Where where, Where::parse(options.where));
@@ -124,6 +130,8 @@ Result<Options> parse(int count, char** arguments) {
       options.parallelism = std::atoi(arguments[++i]);
       if (*options.parallelism < 1)
         return Status(ErrorCode::kBadUsage, "--parallelism: expected a number above 0");
+    } else if (argument == "--backend" && i + 1 < count) {
+      STRAND_TRY(options.spill_space, backend_of(arguments[++i]));
     } else if (argument == "--where" && i + 1 < count) {
       options.where = arguments[++i];
     } else if (i == 1 && (argument == "operators" || argument == "sql")) {

@@ -127,6 +127,11 @@ def tumble_job(a):
     measure(a, "tumbling count, 10 K keys", "q_tumble", truth="tumble")
 
 
+def rocksdb_job(a):
+    measure(a, "tumbling count on RocksDB, working set in cache, 10 s checkpoints", "q_tumble", truth="tumble",
+            settings={"state.backend.type": "rocksdb", "execution.checkpointing.interval": "10 s"})
+
+
 def dedup_job(a):
     measure(a, "deduplication by processing time", "q_dedup", truth="dedup")
 
@@ -172,7 +177,7 @@ def start_job(a):
     figure("process start to the end of a small file", seconds=round(best, 3))
 
 
-JOBS = {"filter": filter_job, "tumble": tumble_job, "dedup": dedup_job, "ad-clicks": ad_click_job,
+JOBS = {"filter": filter_job, "tumble": tumble_job, "rocksdb": rocksdb_job, "dedup": dedup_job, "ad-clicks": ad_click_job,
         "two-cores": two_cores_job, "checkpoints": checkpoints_job, "start": start_job}
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "runtime/check_operators.h"
+#include "state/spill/rocks_spill.h"
 
 namespace strand::engine {
 
@@ -37,6 +38,14 @@ class Settings {
     if (error == std::errc() && end == value.data() + value.size()) return number;
     return Status(ErrorCode::kBadOption, "'" + key + "' expects a whole number, found '" + value + "'")
         .at(origin(key));
+  }
+
+  Result<int64_t> bytes(const std::string& key, int64_t fallback) const {
+    const std::string value = text(key);
+    if (value.empty()) return fallback;
+    auto parsed = parse_memory(value);
+    if (parsed.ok()) return parsed;
+    return std::move(parsed).status().at(origin(key));
   }
 
   std::string origin(const std::string& key) const {
@@ -101,6 +110,18 @@ std::set<std::string> words_of(const std::string& text) {
     if (c == ',' && !word.empty()) words.insert(std::exchange(word, {}));
   }
   return words;
+}
+
+/// With RocksDB, state that has no room in memory lies in a folder of the job on the local disk.
+Status read_backend(const Settings& settings, const JobFolder& folder, runtime::JobOptions& out) {
+  if (settings.text("state.backend.type", "hashmap") != "rocksdb") return Status();
+  const std::string dir = settings.text("state.backend.rocksdb.localdir");
+  state::RocksOptions options;
+  options.dir = dir.empty() ? folder.local() : job_folder(dir, out.job).root;
+  options.memory_limit = out.memory_limit;
+  STRAND_TRY(options.disk_limit, settings.bytes("strand.local-disk.limit", 0));
+  out.spill_space = [options](env::FileSystem& files) { return state::make_rocks_space(files, options); };
+  return Status();
 }
 
 std::string settings_json(const plan::Plan& plan) {
@@ -217,12 +238,8 @@ Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder&
   out.checkpoints.tolerable_failures = static_cast<int>(tolerable);
   out.flink_restore = settings.text("strand.compat.flink-restore", "false") == "true";
   out.may_drop = words_of(settings.text("strand.state.drop"));
-  out.memory_limit = machine.memory_bytes / 4 * 3;
-  if (const std::string limit = settings.text("strand.memory.limit"); !limit.empty()) {
-    auto bytes = parse_memory(limit);
-    if (!bytes.ok()) return std::move(bytes).status().at(settings.origin("strand.memory.limit"));
-    out.memory_limit = *bytes;
-  }
+  STRAND_TRY(out.memory_limit, settings.bytes("strand.memory.limit", machine.memory_bytes / 4 * 3));
+  STRAND_OK(read_backend(settings, folder, out));
   out.settings_json = settings_json(plan);
   return out;
 }

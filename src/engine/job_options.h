@@ -12,13 +12,14 @@
 
 namespace strand::engine {
 
-/// The folders of one job: ROOT/JOB/{checkpoints,savepoints,state,log,run}.
+/// The folders of one job: ROOT/JOB/{checkpoints,savepoints,state,log,run,local}.
 struct JobFolder {
   std::string root;  // ROOT/JOB
   std::string checkpoints() const { return root + "/checkpoints"; }
   std::string savepoints() const { return root + "/savepoints"; }
   std::string run() const { return root + "/run"; }
   std::string log() const { return root + "/log"; }
+  std::string local() const { return root + "/local"; }
 };
 
 /// `--state DIR`, else $STRANDLINE_STATE, $STATE_DIRECTORY, $XDG_STATE_HOME/strandline,

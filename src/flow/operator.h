@@ -16,6 +16,10 @@
 #include "state/snapshot.h"
 #include "time/floor.h"
 
+namespace strand::state {
+class SpillSpace;
+}
+
 namespace strand::flow {
 
 /// Takes what an operator emits and hands it on at once: to the next operator of the chain, or into a
@@ -56,6 +60,8 @@ struct OperatorContext {
   time::Floor floor;
   obs::Ledger* ledger = nullptr;
   obs::MemoryAccount* memory = nullptr;
+  /// Where state goes that has no room in memory; null: nowhere.
+  state::SpillSpace* spill = nullptr;
   obs::EventSink* events = nullptr;
 
   /// Event time has come so far.
@@ -126,6 +132,8 @@ class Operator {
   /// T5: the end of the newest window that it has closed, for the floor of a drained job; min() if it closes
   /// none.
   virtual EventTime last_closed() const { return EventTime::min(); }
+  /// Whether state that has no room in memory goes to context.spill. Else all of it stays in memory.
+  virtual bool spills() const { return false; }
   /// Rows and bytes of its state, for people.
   virtual int64_t state_rows() const { return 0; }
   virtual int64_t state_bytes() const { return 0; }

@@ -23,7 +23,8 @@ class Deduplicate : public Operator {
 
   Status open(OperatorContext& context) override {
     context_ = &context;
-    store_ = std::make_unique<state::IdStore>(context.operator_id, context.key_groups, context.memory);
+    store_ = std::make_unique<state::IdStore>(context.operator_id, context.key_groups, context.memory,
+                                              context.spill);
     return Status();
   }
   Status restore(const std::vector<state::Section>& parts) override {
@@ -44,7 +45,7 @@ class Deduplicate : public Operator {
     STRAND_OK(split_late(batch, out));
     fresh_.resize(kept_.size());
     const state::IdBatch ids{keys_.keys(), groups_, expiries_};
-    store_->insert(ids, judge(), fresh_);
+    STRAND_OK(store_->insert(ids, judge(), fresh_));
     return emit(batch, out);
   }
 
@@ -56,6 +57,7 @@ class Deduplicate : public Operator {
     store_->written(epoch, refs);
   }
   bool judges_lateness() const override { return options_.retention_column.has_value(); }
+  bool spills() const override { return true; }
   int64_t state_rows() const override { return store_->size(); }
   int64_t state_bytes() const override { return store_->memory_bytes(); }
 

@@ -11,6 +11,7 @@
 #include "ops/regular_join.h"
 #include "ops/rowtime_deduplicate.h"
 #include "ops/top_n.h"
+#include "state/spill/memory_spill.h"
 #include "tests/support/click_rows.h"
 
 namespace strand::ops {
@@ -173,8 +174,9 @@ class Story {
 
 /// What a restored operator tells and emits to its end.
 std::multiset<std::string> end_of(const OperatorHarness::Make& make, const OperatorHarness& of,
-                                  const HarnessSnapshot& snapshot, int inputs) {
-  OperatorHarness op(make, {2}, 1, of.files());
+                                  const HarnessSnapshot& snapshot, int inputs,
+                                  state::SpillSpace* space = nullptr) {
+  OperatorHarness op(make, {2}, 1, of.files(), space);
   op.restore(snapshot, 2);
   std::multiset<std::string> rows;
   const auto take = [&rows](const std::vector<std::string>& some) { rows.insert(some.begin(), some.end()); };
@@ -186,10 +188,16 @@ std::multiset<std::string> end_of(const OperatorHarness::Make& make, const Opera
   return rows;
 }
 
-/// One operator writes its snapshots at once, another much later; some are lost.
-void check_late_files(const OperatorHarness::Make& make, int inputs = 1) {
+std::multiset<std::string> rows_of(OperatorHarness& op) {
+  const auto rows = op.output();
+  return {rows.begin(), rows.end()};
+}
+
+/// One operator writes its snapshots at once, another much later; some are lost. With a `space`, the later
+/// one's state lies there, and either kind of state goes on from its snapshots.
+void check_late_files(const OperatorHarness::Make& make, int inputs = 1, state::SpillSpace* space = nullptr) {
   OperatorHarness at_once(make, {2}, 2);
-  OperatorHarness later(make, {2}, 2);
+  OperatorHarness later(make, {2}, 2, std::make_shared<strand::testing::MemoryFileSystem>(), space);
   Story story(*rc::gen::arbitrary<uint64_t>(), inputs);
   Random random(*rc::gen::arbitrary<uint64_t>());
   for (int snapshot = 0; snapshot < 3; ++snapshot) {
@@ -199,7 +207,10 @@ void check_late_files(const OperatorHarness::Make& make, int inputs = 1) {
     auto started = later.start_snapshot();
     story.go_on(at_once, later, static_cast<int>(random.below(6)));
     const HarnessSnapshot late = later.finish(std::move(started), lost);
-    RC_ASSERT(end_of(make, later, late, inputs) == end_of(make, at_once, right, inputs));
+    RC_ASSERT(rows_of(later) == rows_of(at_once));
+    const auto end = end_of(make, at_once, right, inputs);
+    RC_ASSERT(end_of(make, later, late, inputs) == end);
+    if (space != nullptr) RC_ASSERT(end_of(make, later, late, inputs, space) == end);
   }
 }
 
@@ -225,6 +236,18 @@ RC_GTEST_PROP(FrozenState, Ranks, ()) { check_late_files(ranks); }
 RC_GTEST_PROP(FrozenState, TheLastRowOfEachKey, ()) { check_late_files(row_of_each(false)); }
 RC_GTEST_PROP(FrozenState, TheFirstRowOfEachKey, ()) { check_late_files(row_of_each(true)); }
 RC_GTEST_PROP(FrozenState, OuterRegularJoins, ()) { check_late_files(regular_job(true), 2); }
+
+/// Nothing stays in memory for longer than a batch.
+void check_beyond_memory(const OperatorHarness::Make& make) {
+  const auto space = state::make_memory_space(0);
+  check_late_files(make, 1, space.get());
+}
+RC_GTEST_PROP(BeyondMemory, TumblingWindows, ()) { check_beyond_memory(window_job(WindowKind::kTumble)); }
+RC_GTEST_PROP(BeyondMemory, HoppingWindows, ()) { check_beyond_memory(window_job(WindowKind::kHop)); }
+RC_GTEST_PROP(BeyondMemory, CumulatingWindows, ()) { check_beyond_memory(window_job(WindowKind::kCumulate)); }
+RC_GTEST_PROP(BeyondMemory, WindowsWithEarlyTotalsStayInMemory, ()) {
+  check_beyond_memory(window_job(WindowKind::kTumble, true));
+}
 
 std::set<std::string> files_of(const HarnessSnapshot& snapshot) {
   std::set<std::string> files;
@@ -260,6 +283,46 @@ TEST(FrozenState, AWindowThatNoRowHasReachedIsNotWrittenAgain) {
   op.restore(third, 1);
   op.watermark(EventTime::max());
   EXPECT_EQ(op.output().size(), 4000u);
+}
+
+// Runs are written to a snapshot once and then referred to, and go with their window.
+TEST(BeyondMemory, ARunIsInOneFileWhileItsWindowIsOpen) {
+  const auto space = state::make_memory_space(0);
+  OperatorHarness op(window_job(WindowKind::kTumble), {2}, 1,
+                     std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  op.batch(many_keys("12:00"));
+  const auto first = op.snapshot();
+  op.batch(many_keys("12:00"));
+  op.batch(many_keys("12:01"));
+  const auto second = op.snapshot();
+  std::set<std::string> shared;
+  std::ranges::set_intersection(files_of(first), files_of(second), std::inserter(shared, shared.end()));
+  EXPECT_EQ(shared.size(), 1u);
+  EXPECT_EQ(op.op().state_rows(), 6000);
+  EXPECT_TRUE(op.op().spills());
+
+  op.watermark(at("12:01"));
+  EXPECT_EQ(op.output().size(), 2000u);
+  EXPECT_EQ(op.op().state_rows(), 2000);
+  for (const std::string& file : files_of(op.snapshot())) EXPECT_FALSE(files_of(first).contains(file));
+}
+
+// A window of many times its share of memory.
+TEST(BeyondMemory, MemoryStaysNearTheShareOfTheTable) {
+  constexpr int64_t kKeys = 200'000;
+  const auto space = state::make_memory_space(1 << 20);
+  OperatorHarness op(window_job(WindowKind::kHop), {2}, 1,
+                     std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  int64_t most = 0;
+  for (int64_t key = 0; key < kKeys; key += 1000) {
+    std::vector<Click> clicks;
+    for (int64_t i = 0; i < 1000; ++i) clicks.push_back({"a", at("12:00"), key + i});
+    op.batch(click_batch(clicks));
+    most = std::max(most, op.memory_used());
+  }
+  op.watermark(at("12:00:20"));
+  EXPECT_EQ(op.output().size(), static_cast<size_t>(kKeys));
+  EXPECT_LT(std::max(most, op.memory_used()), 4 << 20);
 }
 
 TEST(FrozenState, WhatALostSnapshotHoldsIsWrittenAgain) {

@@ -128,7 +128,7 @@ class PreAggregate : public Operator {
       });
       STRAND_OK(status);
       context_->ledger->add(Entry::kCounted, slice.held);
-      slices_->close(all.begin()->first);
+      STRAND_OK(slices_->close(all.begin()->first));
     }
     STRAND_OK(rows.flush());
     context_->ledger->add(Entry::kOut, rows.rows());

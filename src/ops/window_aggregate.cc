@@ -77,6 +77,8 @@ class WindowAggregate : public Operator {
     context_ = &context;
     slices_ = std::make_unique<WindowSlices>(
         state::AggregateLayout{accumulators_.all, options_.early_delay.has_value(), false}, context.memory);
+    if (spills() && context.spill != nullptr)
+      slices_->spill_to(*context.spill, context.key_groups, context.max_parallelism);
     return Status();
   }
 
@@ -96,15 +98,18 @@ class WindowAggregate : public Operator {
       }
     }
     STRAND_OK(late_.emit(batch, *context_, out));
+    STRAND_OK(slices_->make_room());
     update_books();
     return Status();
   }
 
   Status advance(Emitter& out) override {
-    while (const auto window = due()) {
+    while (true) {
+      STRAND_TRY(const auto window, due());
+      if (!window) break;
       STRAND_OK(fire(*window, out));
       closed_end_ = window->end;
-      drop_closed();
+      STRAND_OK(drop_closed());
     }
     update_books();
     return Status();
@@ -144,8 +149,11 @@ class WindowAggregate : public Operator {
   Status restore(const std::vector<state::Section>& parts) override {
     make_room(parts);
     for (const state::Section& part : parts) {
-      STRAND_OK(state::check_version(part.ref, kWindowAggregateVersion));
-      ByteReader in(part.bytes());
+      const bool added = state::AggregateSpill::is_run(part.ref);
+      STRAND_OK(state::check_version(
+          part.ref, added ? state::AggregateSpill::kSectionVersion : kWindowAggregateVersion));
+      STRAND_TRY(const state::Section loaded, part.loaded());
+      ByteReader in(loaded.bytes());
       uint8_t emitted_too = options_.early_delay ? 1 : 0;
       if (part.ref.version > 1) {
         STRAND_TRY(emitted_too, in.get<uint8_t>());
@@ -155,28 +163,40 @@ class WindowAggregate : public Operator {
         STRAND_TRY(const int64_t end, in.get<int64_t>());
         WindowSlices::Slice& slice =
             slices_->open(whole_windows_ ? assigner_.window_ending(end) : assigner_.slice_ending(end));
-        STRAND_OK(slice.table->decode(in, context_->key_groups, context_->max_parallelism, emitted_too != 0));
+        STRAND_OK(added ? slices_->add_rows(slice, in, context_->key_groups, context_->max_parallelism)
+                        : slice.table->decode(in, context_->key_groups, context_->max_parallelism,
+                                              emitted_too != 0));
+        STRAND_OK(slices_->make_room([this](WindowSlices::Slice& full) { count_held(full); }));
       }
     }
     for (auto& [end, slice] : slices_->all()) {
-      slice.held = 0;
-      slice.table->for_each(
-          [&](const char* row) { slice.held += accumulators_.all->count(accumulators_.held, row); });
+      count_held(slice);
       if (options_.early_delay && slice.table->any_touched()) want_early();
     }
-    std::erase_if(slices_->all(), [](const auto& entry) { return entry.second.table->size() == 0; });
+    std::erase_if(slices_->all(), [this](const auto& entry) {
+      return entry.second.table->size() == 0 && !slices_->spilled(entry.first);
+    });
     update_books();
     return Status();
   }
 
   bool judges_lateness() const override { return true; }
+  /// What was emitted early of a row is looked up for each row, so those tables stay in memory.
+  bool spills() const override { return !options_.early_delay.has_value(); }
   EventTime last_closed() const override { return newest_end_; }
   int64_t state_rows() const override { return slices_->rows(); }
   int64_t state_bytes() const override { return slices_->memory_bytes(); }
 
  private:
+  /// Books the rows of a table that comes from a snapshot.
+  void count_held(WindowSlices::Slice& slice) {
+    slice.table->for_each(
+        [&](const char* row) { slice.held += accumulators_.all->count(accumulators_.held, row); });
+  }
+
   /// For the rows of large slices, which have sections of their own, so that no table grows step by step.
   void make_room(const std::vector<state::Section>& parts) {
+    if (context_->spill != nullptr) return;
     std::map<int64_t, std::pair<int64_t, size_t>> rows_by_end;
     for (const state::Section& part : parts) {
       ByteReader in(part.bytes());
@@ -274,7 +294,7 @@ class WindowAggregate : public Operator {
   }
 
   /// The next window to emit now; nothing if none is due.
-  std::optional<WindowBounds> due() {
+  Result<std::optional<WindowBounds>> due() {
     closed_ = std::max(closed_, context_->floor.lowest());
     const auto& all = slices_->all();
     while (!all.empty()) {
@@ -284,25 +304,26 @@ class WindowAggregate : public Operator {
       // Rows of a slice may have come when windows of it were closed already.
       if (reached(window.last, closed_) && window.end > closed_end_) {
         closed_end_ = window.end;
-        drop_closed();
+        STRAND_OK(drop_closed());
         continue;
       }
-      return window;
+      return std::optional(window);
     }
     closed_ = std::max(closed_, context_->watermark);
-    return std::nullopt;
+    return std::optional<WindowBounds>();
   }
 
   /// Drops what no further window reads.
-  void drop_closed() {
+  Status drop_closed() {
     auto& all = slices_->all();
     while (!all.empty()) {
       const WindowSlices::Slice& slice = all.begin()->second;
       const int64_t last = whole_windows_ ? slice.bounds.end : assigner_.last_window(slice.bounds).end;
-      if (last > closed_end_) return;
+      if (last > closed_end_) return Status();
       context_->ledger->add(Entry::kCounted, slice.held);
-      slices_->close(slice.bounds.end);
+      STRAND_OK(slices_->close(slice.bounds.end));
     }
+    return Status();
   }
 
   /// At the next whole multiple of the delay.
@@ -333,8 +354,25 @@ class WindowAggregate : public Operator {
   Status fire(const WindowBounds& window, Emitter& out) {
     if (options_.early_delay) STRAND_OK(emit_early(slices_->all().at(window.end), out));
     RowEmitter rows(options_.output, out, Port::kMain);
+    if (slices_->any_spilled(after_of(window), window.end)) {
+      STRAND_OK(slices_->for_each_group(
+          after_of(window), window.end, context_->key_groups,
+          [&](const state::AggregateTable& table) { return emit_rows(window, table, rows); }));
+      return fired(window, slices_->held(after_of(window), window.end), rows);
+    }
     const WindowSlices::Slice* totals = totals_of(window);
     if (totals == nullptr) return Status();
+    STRAND_OK(emit_rows(window, *totals->table, rows));
+    return fired(window, totals->held, rows);
+  }
+
+  /// Behind which ends the slices of a window begin.
+  int64_t after_of(const WindowBounds& window) const {
+    if (whole_windows_) return window.end - 1;
+    return assigner_.cumulates() ? assigner_.base_of(window).end - 1 : window.start;
+  }
+
+  Status emit_rows(const WindowBounds& window, const state::AggregateTable& table, RowEmitter& rows) {
     // A key group may have emitted the window before a restore.
     const bool ahead = reached(window.last, context_->floor.highest());
     const auto emitted_before = [&](const char* row) {
@@ -342,14 +380,17 @@ class WindowAggregate : public Operator {
       return reached(window.last, context_->floor.of(group));
     };
     Status status;
-    totals->table->for_each([&](const char* row) {
+    table.for_each([&](const char* row) {
       if (status.ok() && !(ahead && emitted_before(row))) status = emit_row(window, row, row, rows);
     });
-    STRAND_OK(status);
+    return status;
+  }
+
+  Status fired(const WindowBounds& window, int64_t held, RowEmitter& rows) {
     STRAND_OK(rows.flush());
     context_->ledger->add(Entry::kOut, rows.rows());
     newest_end_ = std::max(newest_end_, window.last + Duration{1});
-    tell(window, totals->held, rows.rows());
+    tell(window, held, rows.rows());
     return Status();
   }
 

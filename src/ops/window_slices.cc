@@ -1,5 +1,8 @@
 #include "ops/window_slices.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace strand::ops {
 
 namespace {
@@ -44,10 +47,46 @@ WindowSlices::Slice& WindowSlices::open(const WindowBounds& bounds) {
   return slice;
 }
 
-void WindowSlices::close(int64_t end) {
+Status WindowSlices::close(int64_t end) {
   const auto found = slices_.find(end);
   give_table(std::move(found->second.table));
   slices_.erase(found);
+  return spill_ == nullptr ? Status() : spill_->drop(end);
+}
+
+state::AggregateTable& WindowSlices::merged_table() {
+  if (merged_.table == nullptr) merged_.table = std::make_unique<state::AggregateTable>(memory_, layout_);
+  return *merged_.table;
+}
+
+Status WindowSlices::hand_over(Slice& slice) {
+  if (slice.table->size() == 0) return Status();
+  STRAND_OK(spill_->put(slice.bounds.end, memory_, *slice.table));
+  give_table(std::exchange(slice.table, nullptr));
+  slice.table = take_table();
+  return Status();
+}
+
+WindowSlices::Slice* WindowSlices::largest() {
+  Slice* found = nullptr;
+  for (auto& [end, slice] : slices_) {
+    if (slice.table->size() > (found == nullptr ? 0 : found->table->size())) found = &slice;
+  }
+  return found;
+}
+
+bool WindowSlices::any_spilled(int64_t after, int64_t until) const {
+  const auto to = slices_.upper_bound(until);
+  return std::any_of(slices_.upper_bound(after), to, [&](const auto& entry) { return spilled(entry.first); });
+}
+
+Status WindowSlices::add_rows(Slice& slice, ByteReader& in, KeyGroupRange groups, int32_t max_parallelism) {
+  state::AggregateTable& some = merged_table();
+  some.clear();
+  STRAND_OK(some.decode(in, groups, max_parallelism, /*emitted_too=*/false));
+  slice.table->add(some);
+  some.clear();
+  return Status();
 }
 
 const WindowSlices::Slice* WindowSlices::merged(int64_t after, int64_t until) {
@@ -55,8 +94,7 @@ const WindowSlices::Slice* WindowSlices::merged(int64_t after, int64_t until) {
   const auto to = slices_.upper_bound(until);
   if (from == to) return nullptr;
   if (std::next(from) == to) return &from->second;
-  if (merged_.table == nullptr) merged_.table = std::make_unique<state::AggregateTable>(memory_, layout_);
-  merged_.table->clear();
+  merged_table().clear();
   merged_.held = 0;
   for (auto at = from; at != to; ++at) {
     merged_.table->add(*at->second.table);
@@ -105,6 +143,7 @@ void WindowSlices::snapshot(Epoch epoch, int32_t version, state::SnapshotBuilder
   sections_.add_small(out, "windows", version,
                       [layout = layout_, parts = std::move(small)] { return encode(layout, parts); });
   sections_.end();
+  if (spill_ != nullptr) spill_->snapshot(out);
 }
 
 int64_t WindowSlices::held() const {
@@ -113,10 +152,23 @@ int64_t WindowSlices::held() const {
   return n;
 }
 
+int64_t WindowSlices::held(int64_t after, int64_t until) const {
+  int64_t n = 0;
+  const auto to = slices_.upper_bound(until);
+  for (auto at = slices_.upper_bound(after); at != to; ++at) n += at->second.held;
+  return n;
+}
+
 int64_t WindowSlices::rows() const {
   int64_t n = 0;
   for (const auto& [end, slice] : slices_) n += slice.table->size();
-  return n;
+  return n + (spill_ == nullptr ? 0 : spill_->rows());
+}
+
+int64_t WindowSlices::used_bytes() const {
+  size_t bytes = memory_.used_bytes();
+  for (const auto& [end, slice] : slices_) bytes += slice.table->own_bytes();
+  return static_cast<int64_t>(bytes);
 }
 
 int64_t WindowSlices::memory_bytes() const {

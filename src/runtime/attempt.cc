@@ -5,6 +5,7 @@
 #include "base/overload.h"
 #include "base/text.h"
 #include "runtime/drained_floors.h"
+#include "state/late_sections.h"
 
 namespace strand::runtime {
 
@@ -161,15 +162,23 @@ void JobAttempt::check_floors() {
 Status JobAttempt::read_sections(Restored& restored) {
   if (!manifest_) return Status();
   restored.manifest = &*manifest_;
-  state::SnapshotReader reader(*context_.env.files, checkpoint::Store::files_dir_of(report_.snapshot->path));
+  env::FileSystem& files = *context_.env.files;
+  const std::string dir = checkpoint::Store::files_dir_of(report_.snapshot->path);
+  state::SnapshotReader reader(files, dir);
   for (const auto& [id, parts] : manifest_->operators) {
     if (options_.may_drop.contains(id) && !plan::has_operator(plan_, id)) continue;
     for (const auto& part : parts) {
       for (const auto& ref : part.sections) {
-        auto section = reader.read(ref);
+        const bool late = spill_ != nullptr && state::is_read_late(ref);
+        state::SnapshotReader once(files, dir);
+        auto section = (late ? once : reader).read(ref);
         if (!section.ok()) {
           STRAND_OK(store_->verify(*manifest_, report_.snapshot->path));  // offers an older one
           return section.status();
+        }
+        if (late) {
+          section = state::Section{
+              ref, nullptr, [&files, dir, ref] { return state::SnapshotReader(files, dir).read(ref); }};
         }
         if (ref.name != kInFlightSection) {
           restored.sections[id].push_back(*std::move(section));
@@ -186,6 +195,11 @@ Status JobAttempt::read_sections(Restored& restored) {
 
 Status JobAttempt::restore(const RestoreChoice& choice) {
   now_ = context_.env.clock->now();
+  if (options_.spill_space) {
+    STRAND_TRY(spill_, options_.spill_space(*context_.env.files));
+    spill_memory_.set(spill_->memory_bytes());
+    context_.spill = spill_.get();
+  }
   STRAND_TRY(auto store, checkpoint::Store::open(*context_.env.files, options_.checkpoint_dir,
                                                  options_.savepoint_dir, options_.job));
   store_ = std::make_shared<checkpoint::Store>(std::move(store));

@@ -16,6 +16,7 @@
 #include "connect/registry.h"
 #include "plan/plan.h"
 #include "runtime/graph.h"
+#include "state/spill/spill.h"
 
 namespace strand::runtime {
 
@@ -32,6 +33,8 @@ struct JobOptions {
   bool stream_time = true;
   std::string zone = "UTC";
   int64_t memory_limit = INT64_MAX;
+  /// Where state goes that has no room in memory; empty: all of it stays there.
+  state::MakeSpillSpace spill_space;
   int retained = 1;
   checkpoint::CoordinatorOptions checkpoints;
   bool at_least_once = false;
@@ -146,6 +149,8 @@ class JobAttempt {
   obs::MemoryAccount memory_;
   MemoryWatch memory_watch_{memory_};
   WatermarkGroups groups_;
+  std::unique_ptr<state::SpillSpace> spill_;  // before the tasks, whose state lies there
+  obs::MemoryShare spill_memory_{&memory_};
   std::shared_ptr<Mailbox<MasterMessage>> mailbox_ =
       std::make_shared<Mailbox<MasterMessage>>();  // outlives background work
   AttemptContext context_;

@@ -59,4 +59,17 @@ Status check_operators(const plan::Plan& plan, const connect::Registry& registry
   return Status();
 }
 
+Result<std::vector<StateHome>> state_homes(const plan::Plan& plan, const connect::Registry& registry,
+                                           int32_t parallelism, const std::string& zone, env::Env env) {
+  const Tables tables(registry, {plan.job, zone, env});
+  STRAND_TRY(const Graph graph, make_graph(plan, parallelism, registry));
+  std::vector<StateHome> homes;
+  for (const GraphNode& node : graph.nodes) {
+    if (!is_keyed(node)) continue;
+    STRAND_TRY(const auto made, build_operator(node, zone, Defences(), tables, {}));
+    homes.push_back({node.id, made->spills()});
+  }
+  return homes;
+}
+
 }  // namespace strand::runtime

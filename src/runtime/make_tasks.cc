@@ -130,6 +130,7 @@ class TaskMaker {
     context.attempt = options_.attempt;
     context.restored = options_.restored;
     context.memory = context_.memory;
+    context.spill = context_.spill;
     context.events = context_.events;
     restore_slot(graph_node, slot, subtask);
     return slot;

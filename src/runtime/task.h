@@ -181,6 +181,7 @@ struct AttemptContext {
   obs::MemoryAccount* memory = nullptr;
   MemoryWatch* memory_watch = nullptr;
   WatermarkGroups* groups = nullptr;
+  state::SpillSpace* spill = nullptr;
   std::string snapshot_dir;
   bool at_least_once = false;  // operators read on while barriers are under way
   bool once = false;           // see JobOptions

@@ -66,7 +66,10 @@ constexpr std::array kSettings = {
     SettingSpec{"restart-strategy.type", kChoice, "exponential-delay",
                 "none|off|disable|fixed-delay|fixeddelay|exponential-delay|exponentialdelay",
                 "what happens after a failure"},
-    SettingSpec{"state.backend.type", kChoice, "hashmap", "hashmap", "where keyed state lives: in memory"},
+    SettingSpec{"state.backend.rocksdb.localdir", kText, "", "",
+                "where state lies on the local disk; a folder of the job if not set"},
+    SettingSpec{"state.backend.type", kChoice, "hashmap", "hashmap|rocksdb",
+                "where keyed state lives: in memory, or what has no room there on the local disk"},
     SettingSpec{
         "strand.compat.flink-restore", kBoolean, "false", "",
         "windows and functions of the C++ API forget at a restore how far event time had come, as in Flink"},
@@ -78,6 +81,7 @@ constexpr std::array kSettings = {
                 "how long event time may be further behind than strand.lag.max"},
     SettingSpec{"strand.lag.max", kDuration, "0 s", "",
                 "a warning comes when event time is further behind the wall clock; 0: never"},
+    SettingSpec{"strand.local-disk.limit", kMemory, "", "", "the most that state on the local disk may take"},
     SettingSpec{"strand.memory.limit", kMemory, "", "",
                 "memory for state, queues and batches; three quarters of the machine's if not set"},
     SettingSpec{"strand.no-progress.after", kDuration, "30 s", "",
@@ -159,8 +163,6 @@ struct Refused {
   std::string_view way_out;
 };
 constexpr std::array kRefused = {
-    Refused{"state.backend.type", "rocksdb", "state lives in memory here",
-            "remove it, and give the state room with 'strand.memory.limit'"},
     Refused{"execution.runtime-mode", "AUTOMATIC", "whether rows can be late must not depend on the input",
             "say 'BATCH' for input that ends and nothing late, or 'STREAMING'"},
 };

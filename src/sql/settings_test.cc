@@ -73,10 +73,6 @@ TEST(Settings, ThatChangeNoAnswerAreAcceptedWithAWarning) {
 }
 
 TEST(Settings, ThatWouldChangeAnswersAreRefused) {
-  EXPECT_EQ(error_of("SET 'state.backend' = 'rocksdb'"),
-            "STRAND-1001  job.sql:2:1: 'state.backend' cannot be 'rocksdb': state lives in memory here\n"
-            "  SET 'state.backend' = 'rocksdb'\n  ^\n"
-            "  remove it, and give the state room with 'strand.memory.limit'");
   EXPECT_EQ(
       error_of("SET 'execution.runtime-mode' = 'AUTOMATIC'"),
       "STRAND-1001  job.sql:2:1: 'execution.runtime-mode' cannot be 'AUTOMATIC': whether rows can be late "

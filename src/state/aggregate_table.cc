@@ -85,19 +85,30 @@ void AggregateTable::copy_row(const char* from, char* to) {
 }
 
 void AggregateTable::encode(const AggregateLayout& layout, const FrozenRows& rows, ByteWriter& out) {
-  const Accumulators& accumulators = *layout.accumulators;
-  FrozenPages& memory = *rows.memory;
   out.put(rows.rows());
   rows.for_each([&](const char* key) {
     KeyTable::encode_key(rows, key, out);
-    const char* row = key + KeyTable::kKeyBytes;
-    accumulators.encode(row, memory, out);
-    if (layout.emitted) {
-      out.put(static_cast<uint8_t>(static_cast<uint8_t>(row[flags_at(layout)]) & kEmitted));
-      accumulators.encode(row + accumulators.bytes(), memory, out);
-    }
-    if (layout.expiry) out.put(expiry_at(row + payload_bytes(layout) - 8).millis);
+    encode_row(layout, key + KeyTable::kKeyBytes, *rows.memory, out);
   });
+}
+
+void AggregateTable::encode(std::span<const char* const> rows, FrozenPages& memory, ByteWriter& out) const {
+  out.put(static_cast<int64_t>(rows.size()));
+  for (const char* row : rows) {
+    KeyTable::encode_key(KeyTable::hash_of(row), KeyTable::key_of(row), out);
+    encode_row(layout_, row, memory, out);
+  }
+}
+
+void AggregateTable::encode_row(const AggregateLayout& layout, const char* row, FrozenPages& memory,
+                                ByteWriter& out) {
+  const Accumulators& accumulators = *layout.accumulators;
+  accumulators.encode(row, memory, out);
+  if (layout.emitted) {
+    out.put(static_cast<uint8_t>(static_cast<uint8_t>(row[flags_at(layout)]) & kEmitted));
+    accumulators.encode(row + accumulators.bytes(), memory, out);
+  }
+  if (layout.expiry) out.put(expiry_at(row + payload_bytes(layout) - 8).millis);
 }
 
 Status AggregateTable::decode(ByteReader& in, KeyGroupRange groups, int32_t max_parallelism,

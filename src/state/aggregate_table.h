@@ -74,6 +74,8 @@ class AggregateTable {
   }
   /// The number of rows, and the rows. On any thread.
   static void encode(const AggregateLayout& layout, const FrozenRows& rows, ByteWriter& out);
+  /// The same of some of its rows as they are now; `memory` has just been frozen.
+  void encode(std::span<const char* const> rows, FrozenPages& memory, ByteWriter& out) const;
   const AggregateLayout& layout() const { return layout_; }
   /// Makes room for rows of a snapshot, see KeyTable.
   void reserve(int64_t rows, size_t bytes) { keys_.reserve(rows, bytes); }
@@ -92,6 +94,8 @@ class AggregateTable {
   void set_flags(char* row, uint8_t flags) const { row[flags_at()] = static_cast<char>(flags); }
   Status skip_row(ByteReader& in, bool emitted_too) const;
   Status decode_row(ByteReader& in, char* row, bool emitted_too);
+  static void encode_row(const AggregateLayout& layout, const char* row, FrozenPages& memory,
+                         ByteWriter& out);
   static size_t payload_bytes(const AggregateLayout& layout);
   static EventTime expiry_at(const char* at);
   void copy_row(const char* from, char* to);

@@ -46,6 +46,34 @@ void IdLog::extend(uint32_t ref, uint64_t meta) {
   page.latest = std::max(page.latest, meta >> 15);
 }
 
+IdPages IdLog::oldest(double part) const {
+  IdPages pages;
+  for (const uint32_t id : uuids_.oldest(part)) pages.uuids.push_back(uuids_.page(id));
+  for (const uint32_t id : texts_.oldest(part)) pages.texts.push_back(texts_.page(id));
+  return pages;
+}
+
+void IdLog::drop(const IdPages& pages) {
+  const auto drop_from = [](IdChain& chain, const std::vector<std::shared_ptr<const IdPage>>& gone) {
+    if (gone.empty()) return;
+    const uint64_t last = gone.back()->number;
+    chain.drop_if([&](uint32_t id) { return chain.page(id)->number <= last; });
+  };
+  drop_from(uuids_, pages.uuids);
+  drop_from(texts_, pages.texts);
+}
+
+bool IdLog::before(const IdPages& pages, const IdMark& mark) {
+  const auto in = [](const std::vector<std::shared_ptr<const IdPage>>& chain, uint64_t number,
+                     size_t offset) {
+    if (chain.empty()) return true;
+    const IdPage& last = *chain.back();
+    return last.number < number || (last.number == number && last.used <= offset);
+  };
+  return in(pages.uuids, mark.uuid_page, mark.uuid_offset) &&
+         in(pages.texts, mark.text_page, mark.text_offset);
+}
+
 IdMark IdLog::end() const {
   return {appended_, uuids_.end_number(), texts_.end_number(), uuids_.end_offset(), texts_.end_offset()};
 }

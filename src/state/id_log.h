@@ -65,6 +65,13 @@ struct IdPart {
   bool empty() const { return owners.empty(); }
 };
 
+/// Pages of a log, oldest first.
+struct IdPages {
+  std::vector<std::shared_ptr<const IdPage>> uuids;
+  std::vector<std::shared_ptr<const IdPage>> texts;
+  bool empty() const { return uuids.empty() && texts.empty(); }
+};
+
 class IdLog {
  public:
   static constexpr uint32_t kTextBit = uint32_t{1} << 31;
@@ -95,9 +102,25 @@ class IdLog {
   /// A later expiry. Only before a snapshot refers to the entry.
   void extend(uint32_t ref, uint64_t meta);
 
+  /// The oldest pages that are not being filled, `part` of them.
+  IdPages oldest(double part) const;
+  void drop(const IdPages& pages);
+  /// Whether a mark stands behind all that the pages hold.
+  static bool before(const IdPages& pages, const IdMark& mark);
+  /// Pages that are being filled take nothing more.
+  void close() {
+    uuids_.close();
+    texts_.close();
+  }
+  bool any_pages() const { return !uuids_.order().empty() || !texts_.order().empty(); }
+  /// Of the pages that are there.
+  int64_t page_bytes() const { return static_cast<int64_t>(uuids_.page_bytes() + texts_.page_bytes()); }
+
   IdMark end() const;
   IdPart since(const IdMark& mark) const;
 
+  /// On the pages that are there.
+  int64_t entries() const { return static_cast<int64_t>(uuids_.entries() + texts_.entries()); }
   /// Of the pages that are there, whole.
   uint64_t entry_bytes() const;
 

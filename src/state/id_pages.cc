@@ -1,6 +1,7 @@
 #include "state/id_pages.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "env/pages.h"
@@ -82,6 +83,20 @@ void IdChain::start_page(size_t bytes) {
   pages_[open_id_] = std::move(page);
   order_.push_back(open_id_);
   grown_ = true;
+}
+
+std::vector<uint32_t> IdChain::oldest(double part) const {
+  std::vector<uint32_t> ids;
+  const size_t closed = order_.size() - (open_ == nullptr ? 0 : 1);
+  const auto wanted = static_cast<size_t>(std::ceil(static_cast<double>(closed) * part));
+  ids.assign(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(std::min(wanted, closed)));
+  return ids;
+}
+
+size_t IdChain::page_bytes() const {
+  size_t bytes = 0;
+  for (const uint32_t id : order_) bytes += pages_[id]->capacity;
+  return bytes;
 }
 
 void IdChain::forget_dropped(size_t n) {

@@ -120,11 +120,29 @@ class IdChain {
     return pages_.capacity() * 2 * sizeof(char*) + order_.size() * (sizeof(IdPage) + 32);
   }
 
+  /// Ids of the oldest of the pages that are not being filled: `part` of them, and at least one if there is
+  /// one.
+  std::vector<uint32_t> oldest(double part) const;
+  /// Entries on the pages that are there.
+  uint64_t entries() const {
+    uint64_t n = 0;
+    for (const uint32_t id : order_) n += pages_[id]->entries;
+    return n;
+  }
+  /// Bytes of the pages that are there.
+  size_t page_bytes() const;
+  /// The page being filled takes nothing more.
+  void close() {
+    open_ = nullptr;
+    open_id_ = kNoPage;
+  }
+
   // How far a snapshot has come: pages with a lower number, and bytes of the one with this number.
-  uint64_t end_number() const { return open_ == nullptr ? 0 : open_->number; }
+  uint64_t end_number() const { return open_ == nullptr ? next_number_ : open_->number; }
   size_t end_offset() const { return open_ == nullptr ? 0 : open_->used; }
 
  private:
+  static constexpr uint32_t kNoPage = ~uint32_t{0};
   void start_page(size_t bytes);
 
   std::shared_ptr<IdPagePool> pool_;
@@ -136,7 +154,7 @@ class IdChain {
   std::vector<uint32_t> dropped_;
   std::vector<uint32_t> free_;
   IdPage* open_ = nullptr;
-  uint32_t open_id_ = 0;
+  uint32_t open_id_ = kNoPage;
   uint64_t next_number_ = 1;
   bool grown_ = false;
 };

@@ -16,6 +16,8 @@ namespace strand::state {
 /// UUIDs (u64).
 inline constexpr int32_t kIdSectionVersion = 1;
 inline constexpr size_t kIdTailBytes = 16;
+inline constexpr const char* kIdsSection = "ids";
+inline constexpr const char* kMergedIdsSection = "ids-merged";
 
 /// Refers to the pages.
 SectionBytes id_section(IdPart part);

@@ -10,36 +10,78 @@ namespace strand::state {
 namespace {
 
 constexpr size_t kAttemptsMax = 16;  // snapshots that may still be told as written
-constexpr size_t kRestoreGroup = 64;
-const std::string kNew = "ids";
-const std::string kMerged = "ids-merged";
-
-/// Puts keys back in groups.
-class Restorer {
- public:
-  explicit Restorer(IdTable& table) : table_(table) {}
-  void add(const IdKey& key, uint64_t meta) {
-    keys_[n_] = key;
-    metas_[n_] = meta;
-    if (++n_ == kRestoreGroup) flush();
-  }
-  void flush() {
-    table_.restore(std::span(keys_).first(n_), std::span(metas_).first(n_));
-    n_ = 0;
-  }
-
- private:
-  IdTable& table_;
-  std::array<IdKey, kRestoreGroup> keys_;
-  std::array<uint64_t, kRestoreGroup> metas_{};
-  size_t n_ = 0;
-};
+constexpr size_t kRestoreGroup = 256;
+constexpr size_t kIdBytes = 40;        // of an id in memory, about
+constexpr double kSpilledPart = 0.25;  // of the pages, at once
+const std::string kNew = kIdsSection;
+const std::string kMerged = kMergedIdsSection;
 
 }  // namespace
 
-void IdStore::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh) {
-  table_.insert(batch, judge, fresh);
+/// Puts keys back in groups.
+class IdStore::Restorer {
+ public:
+  explicit Restorer(IdStore& store, EventTime lowest) : store_(store), lowest_(lowest) {}
+  void add(const IdKey& key, uint64_t meta) {
+    keys_[n_] = key;
+    metas_[n_] = meta;
+    if (++n_ == kRestoreGroup && status_.ok()) status_ = flush();
+  }
+  Status flush() {
+    STRAND_OK(status_);
+    const auto keys = std::span(keys_).first(n_);
+    const auto metas = std::span(metas_).first(n_);
+    n_ = 0;
+    IdSpill* const spill = store_.spill_.get();
+    if (spill == nullptr || spill->empty()) {
+      store_.table_.restore(keys, metas);
+    } else {
+      store_.cold_.assign(keys.size(), 0);
+      store_.table_.missing(keys, store_.missing_);
+      STRAND_OK(spill->find(keys, metas, store_.missing_, store_.cold_));
+      store_.table_.restore(keys, metas, store_.cold_);
+    }
+    if (spill == nullptr) return Status();
+    store_.written_ = store_.table_.log().end();  // all of it comes from durable files
+    return store_.make_room(lowest_);
+  }
+
+ private:
+  IdStore& store_;
+  EventTime lowest_;
+  std::array<IdKey, kRestoreGroup> keys_;
+  std::array<uint64_t, kRestoreGroup> metas_{};
+  size_t n_ = 0;
+  Status status_;
+};
+
+Status IdStore::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh) {
+  STRAND_OK(spill_failed_);
+  cold_.clear();
+  if (spill_ != nullptr && !spill_->empty()) {
+    cold_.assign(batch.keys.size(), 0);
+    table_.missing(batch, missing_);
+    STRAND_OK(spill_->find(batch, missing_, cold_));
+  }
+  table_.insert(batch, judge, fresh, cold_);
+  STRAND_OK(make_room(judge.lowest));
   memory_.set(memory_bytes());
+  return Status();
+}
+
+/// Hands the oldest ids over while there are more than the share of memory holds.
+Status IdStore::make_room(EventTime lowest) {
+  if (spill_ == nullptr) return Status();
+  const int64_t budget = spill_->budget();
+  if (budget < static_cast<int64_t>(IdPagePool::kPageBytes)) table_.close_pages();
+  while (table_.used_bytes() > budget) {
+    const IdPages pages = table_.log().oldest(kSpilledPart);
+    if (pages.empty()) return Status();
+    const bool staged = !IdLog::before(pages, written_);
+    STRAND_OK(spill_->put(pages, lowest, staged));
+    table_.drop(pages);
+  }
+  return Status();
 }
 
 /// About how many of the ids are this subtask's.
@@ -57,8 +99,11 @@ size_t IdStore::expected(const std::vector<Section>& sections) const {
 }
 
 Status IdStore::restore(const std::vector<Section>& sections, EventTime lowest) {
-  if (table_.size() == 0) table_.reserve(expected(sections));
-  Restorer restorer(table_);
+  if (table_.size() == 0) {
+    const size_t all = expected(sections);
+    table_.reserve(spill_ == nullptr ? all : std::min(all, static_cast<size_t>(spill_->budget()) / kIdBytes));
+  }
+  Restorer restorer(*this, lowest);
   for (const Section& section : sections) {
     if (section.ref.groups.last < groups_.first || section.ref.groups.first > groups_.last) continue;
     STRAND_OK(check_version(section.ref, kIdSectionVersion));
@@ -70,8 +115,9 @@ Status IdStore::restore(const std::vector<Section>& sections, EventTime lowest) 
       const bool mine = groups_.contains(IdMeta::group(meta));
       if (mine && !IdMeta::expired(meta, lowest)) restorer.add(key, meta);
     };
-    STRAND_TRY(const IdSectionTail tail, decode_ids(section.bytes(), add));
-    restorer.flush();
+    STRAND_TRY(const Section loaded, section.loaded());
+    STRAND_TRY(const IdSectionTail tail, decode_ids(loaded.bytes(), add));
+    STRAND_OK(restorer.flush());
     durable_.push_back({section.ref, tail.latest});
   }
   written_ = table_.log().end();
@@ -83,7 +129,8 @@ void IdStore::snapshot(SnapshotBuilder& out, EventTime lowest) {
   std::erase_if(durable_, [&](const Durable& d) {
     return d.latest == EventTime::min() || IdMeta::expired(IdMeta::pack(d.latest, 0), lowest);
   });
-  Attempted attempted{out.epoch(), table_.log().end(), EventTime::min(), {}};
+  if (spill_ != nullptr) spill_->forget(lowest);
+  Attempted attempted{out.epoch(), table_.log().end(), 0, EventTime::min(), {}};
   add_merge(out, lowest, attempted);
   add_increment(out, attempted);
   attempts_.push_back(std::move(attempted));
@@ -97,9 +144,10 @@ void IdStore::add_increment(SnapshotBuilder& out, Attempted& attempted) {
         std::ranges::any_of(attempted.merged, [&](const Durable& m) { return m.ref == d.ref; });
     if (!merged) out.add_existing(d.ref);
   }
+  if (spill_ != nullptr) attempted.staged_until = spill_->add_staged(out, kNew, attempted.latest);
   IdPart part = table_.log().since(written_);
   if (part.empty()) return;
-  attempted.latest = part.latest;
+  attempted.latest = std::max(attempted.latest, part.latest);
   out.add_own_file(kNew, kIdSectionVersion,
                    [section = id_section(std::move(part))]() -> Result<SectionBytes> { return section; });
 }
@@ -117,7 +165,8 @@ std::vector<IdStore::Durable> IdStore::to_merge() const {
   smallest.resize(fit);
   const auto large = std::ranges::find_if(
       durable_, [&](const Durable& d) { return fit == 0 || d.ref.length > smallest.back().ref.length; });
-  const bool mostly_expired = total > 2 * (table_.log().entry_bytes() + merged_max_);
+  const uint64_t known = table_.log().entry_bytes() + (spill_ == nullptr ? 0 : spill_->entry_bytes());
+  const bool mostly_expired = total > 2 * (known + merged_max_);
   if (mostly_expired && large != durable_.end()) smallest.push_back(*large);
   return mostly_expired || smallest.size() >= 2 ? smallest : std::vector<Durable>{};
 }
@@ -150,6 +199,7 @@ void IdStore::written(Epoch epoch, const std::vector<SectionRef>& refs) {
     if (ref.operator_id == operator_id_ && ref.file.starts_with(prefix)) settle(*attempted, ref);
   }
   if (attempted->until.appended > written_.appended) written_ = attempted->until;
+  if (spill_ != nullptr && spill_failed_.ok()) spill_failed_ = spill_->drop_staged(attempted->staged_until);
   attempts_.erase(attempted);
   memory_.set(memory_bytes());
 }

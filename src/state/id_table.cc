@@ -13,7 +13,8 @@ constexpr size_t kDroppedMin = 64;       // ids of dropped pages that may wait
 constexpr uint32_t hash_of(const IdKey& key) { return static_cast<uint32_t>(key.hash >> 32); }
 }  // namespace
 
-void IdTable::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh) {
+void IdTable::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh,
+                     std::span<const uint64_t> cold) {
   forget(judge.lowest);
   if (cleaning_) clean_some(batch.keys.size() / kRowsPerCleaned + 1);
   std::array<IdKey, kPrefetch> keys;
@@ -27,15 +28,42 @@ void IdTable::insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8
     for (size_t i = 0; i < n; ++i) {
       const uint16_t group = batch.groups[from + i];
       const uint64_t meta = IdMeta::pack(batch.expiries[from + i], group);
-      fresh[from + i] = put(keys[i], meta, judge.of(group), /*extend=*/false) ? 1 : 0;
+      const uint64_t known = cold.empty() ? 0 : cold[from + i];
+      fresh[from + i] = put(keys[i], meta, judge.of(group), known) ? 1 : 0;
     }
   }
 }
 
-void IdTable::restore(std::span<const IdKey> keys, std::span<const uint64_t> metas) {
+void IdTable::missing(const IdBatch& batch, std::vector<uint32_t>& rows) const {
+  rows.clear();
+  std::array<IdKey, kPrefetch> keys;
+  std::vector<uint32_t> some;
+  for (size_t from = 0; from < batch.keys.size(); from += kPrefetch) {
+    const size_t n = std::min(kPrefetch, batch.keys.size() - from);
+    for (size_t i = 0; i < n; ++i) keys[i] = make_id_key(batch.keys[from + i]);
+    missing(std::span(keys).first(n), some);
+    for (const uint32_t i : some) rows.push_back(static_cast<uint32_t>(from) + i);
+  }
+}
+
+void IdTable::missing(std::span<const IdKey> keys, std::vector<uint32_t>& rows) const {
+  rows.clear();
+  for (const IdKey& key : keys) __builtin_prefetch(index_.home(hash_of(key)), 0);
+  for (const IdKey& key : keys) __builtin_prefetch(probable_entry(key), 0);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!has(keys[i])) rows.push_back(static_cast<uint32_t>(i));
+  }
+}
+
+bool IdTable::has(const IdKey& key) const {
+  return index_.find(hash_of(key), [&](uint32_t ref) { return log_.has(ref, log_.at(ref), key); }) != nullptr;
+}
+
+void IdTable::restore(std::span<const IdKey> keys, std::span<const uint64_t> metas,
+                      std::span<const uint64_t> cold) {
   for (const IdKey& key : keys) __builtin_prefetch(index_.home(hash_of(key)), 1);
   for (const IdKey& key : keys) __builtin_prefetch(probable_entry(key), 0);
-  for (size_t i = 0; i < keys.size(); ++i) put(keys[i], metas[i], EventTime::min(), /*extend=*/true);
+  for (size_t i = 0; i < keys.size(); ++i) put_back(keys[i], metas[i], cold.empty() ? 0 : cold[i]);
 }
 
 /// The entry of a key that is probably there, or nullptr. The caller fetches: a function that only prefetches
@@ -45,7 +73,7 @@ const char* IdTable::probable_entry(const IdKey& key) const {
   return ref == IdIndex::kNone ? nullptr : log_.at(ref);
 }
 
-bool IdTable::put(const IdKey& key, uint64_t meta, EventTime judge, bool extend) {
+bool IdTable::put(const IdKey& key, uint64_t meta, EventTime judge, uint64_t cold) {
   const uint32_t hash = hash_of(key);
   char* entry = nullptr;
   uint64_t* const slot = index_.find(hash, [&](uint32_t ref) {
@@ -53,17 +81,32 @@ bool IdTable::put(const IdKey& key, uint64_t meta, EventTime judge, bool extend)
     return log_.has(ref, entry, key);
   });
   if (slot == nullptr) {
+    if (cold != 0 && !IdMeta::expired(cold, judge)) return false;
     const uint32_t ref = log_.append(key, meta);
     index_.add(hash, ref, [this](uint32_t other) { return log_.at(other) != nullptr; });
     return true;
   }
-  const uint64_t known = IdEntry::meta(entry);
-  if (IdMeta::expired(known, judge)) {
+  if (IdMeta::expired(IdEntry::meta(entry), judge)) {
     IdIndex::point(slot, log_.append(key, meta));
     return true;
   }
-  if (extend && (meta >> 15) > (known >> 15)) log_.extend(static_cast<uint32_t>(*slot), meta);
   return false;
+}
+
+void IdTable::put_back(const IdKey& key, uint64_t meta, uint64_t cold) {
+  const uint32_t hash = hash_of(key);
+  char* entry = nullptr;
+  uint64_t* const slot = index_.find(hash, [&](uint32_t ref) {
+    entry = log_.at(ref);
+    return log_.has(ref, entry, key);
+  });
+  if (slot == nullptr) {
+    if (cold != 0 && (cold >> 15) >= (meta >> 15)) return;
+    const uint32_t ref = log_.append(key, meta);
+    index_.add(hash, ref, [this](uint32_t other) { return log_.at(other) != nullptr; });
+  } else if ((meta >> 15) > (IdEntry::meta(entry) >> 15)) {
+    log_.extend(static_cast<uint32_t>(*slot), meta);
+  }
 }
 
 void IdTable::forget(EventTime lowest) {

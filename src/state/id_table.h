@@ -38,22 +38,37 @@ struct IdBatch {
 /// Belongs to one operator.
 class IdTable {
  public:
-  /// For each row in order: fresh[i] = 1 if the key was not there, and then it is.
-  void insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh);
+  /// For each row in order: fresh[i] = 1 if the key was not there, and then it is. `cold`: what somebody else
+  /// knows of keys that are not in the table (IdMeta), 0 for nothing; empty where nobody else does.
+  void insert(const IdBatch& batch, const IdJudge& judge, std::span<uint8_t> fresh,
+              std::span<const uint64_t> cold = {});
+  /// The rows whose keys are not in the table.
+  void missing(const IdBatch& batch, std::vector<uint32_t>& rows) const;
   /// Room for the keys of a snapshot; only while the table is empty.
   void reserve(size_t keys) { index_.reserve(keys); }
   /// Puts back keys of a snapshot; a few dozen a call, so that their memory is fetched together. A key that
-  /// comes twice has the later expiry.
-  void restore(std::span<const IdKey> keys, std::span<const uint64_t> metas);
+  /// comes twice has the later expiry. `cold` as above.
+  void restore(std::span<const IdKey> keys, std::span<const uint64_t> metas,
+               std::span<const uint64_t> cold = {});
+  /// Indexes of the keys that are not in the table.
+  void missing(std::span<const IdKey> keys, std::vector<uint32_t>& rows) const;
 
   const IdLog& log() const { return log_; }
+  /// Pages that somebody else has taken over: their keys are not in the table any more.
+  void drop(const IdPages& pages) { log_.drop(pages); }
+  /// What is appended from now on begins new pages.
+  void close_pages() { log_.close(); }
   /// Keys in the index, expired ones included.
   int64_t size() const { return index_.used(); }
   int64_t memory_bytes() const { return log_.bytes() + index_.bytes(); }
+  /// The same without memory that is kept for later use.
+  int64_t used_bytes() const { return log_.page_bytes() + index_.bytes(); }
 
  private:
   const char* probable_entry(const IdKey& key) const;
-  bool put(const IdKey& key, uint64_t meta, EventTime judge, bool extend);
+  bool has(const IdKey& key) const;
+  bool put(const IdKey& key, uint64_t meta, EventTime judge, uint64_t cold);
+  void put_back(const IdKey& key, uint64_t meta, uint64_t cold);
   void forget(EventTime lowest);
   void forget(IdChain& chain, EventTime lowest, bool texts);
   void append_again(const IdChain& chain, uint32_t page, EventTime lowest, bool texts);

@@ -192,7 +192,7 @@ Result<Section> SnapshotReader::read(const SectionRef& ref) {
                                 ref.name + "' of operator " + ref.operator_id + ", found " +
                                 std::to_string(bytes->size()));
   }
-  Section section{ref, bytes};
+  Section section{ref, bytes, {}};
   const uint64_t checksum = hash64(section.bytes());
   if (checksum != ref.checksum) {
     return unreadable(path, "expected checksum " + std::to_string(ref.checksum) + " for section '" +

@@ -29,11 +29,15 @@ struct SectionRef {
 /// kNewerFormat where a later version of the operator than `known` wrote the section.
 Status check_version(const SectionRef& ref, int32_t known);
 
-/// A section that has been read back and verified.
+/// A section that has been read back and verified. One that is read late (late_sections.h) has been verified
+/// only, and must be `loaded` before anybody asks for its bytes.
 struct Section {
   SectionRef ref;
   std::shared_ptr<const std::string> file_bytes;
+  std::function<Result<Section>()> read = {};
   std::string_view bytes() const { return std::string_view(*file_bytes).substr(ref.offset, ref.length); }
+  /// With its bytes, for as long as somebody holds it.
+  Result<Section> loaded() const { return file_bytes != nullptr ? Result<Section>(*this) : read(); }
 };
 
 /// The bytes of a section, in pieces that somebody owns.
@@ -74,8 +78,8 @@ class SnapshotBuilder {
   void add_merged(std::string name, int32_t version, Make make);
 
   /// Writes the files, once, and returns every section: existing ones, then the others as they were added.
-  /// Runs on the executor. A file is written, synced and named `e<epoch>-<content hash>`; the folder is synced
-  /// once at the end. An error leaves only files that nothing refers to.
+  /// Runs on the executor. A file is written, synced and named `e<epoch>-<content hash>`; the folder is
+  /// synced once at the end. An error leaves only files that nothing refers to.
   Result<std::vector<SectionRef>> write(env::FileSystem& files, const std::string& dir);
 
  private:

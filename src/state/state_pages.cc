@@ -7,6 +7,7 @@ namespace strand::state {
 static_assert(FrozenPages::kBlocks == 8, "a bit a block");
 
 char* StatePages::take() {
+  ++handed_out_;
   end_readings();
   if (free_.empty()) {
     char* const base = pool_->take();
@@ -24,6 +25,7 @@ char* StatePages::take() {
 }
 
 void StatePages::give(char* page) {
+  --handed_out_;
   end_readings();
   const bool read = !readings_.empty() && untouched(id_of(page));
   (read ? readings_.back().pages : free_).push_back(page);

@@ -54,6 +54,8 @@ class StatePages {
   uint64_t next_table() { return ++tables_; }
 
   size_t bytes() const { return pool_->bytes(); }
+  /// Bytes of the pages that are handed out.
+  size_t used_bytes() const { return handed_out_ * PagePool::kPageBytes; }
 
   static const char* base_of(const char* at) {
     return at - (reinterpret_cast<uintptr_t>(at) & (PagePool::kPageBytes - 1));
@@ -75,6 +77,7 @@ class StatePages {
   std::vector<uint64_t> changed_;   // by page
   std::deque<Reading> readings_;    // oldest first
   uint64_t freezes_ = 0;
+  size_t handed_out_ = 0;
   uint64_t tables_ = 0;
 };
 

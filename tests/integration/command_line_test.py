@@ -223,7 +223,7 @@ def test_check_says_what_run_refuses(checks, shell):
         ("SET 'table.local-time-zone' = 'Mars';" + PRINT, 1001, "Mars"),
         ("SET 'parallelism.default' = '500';" + PRINT, 1001, "job.sql:1:.*parallelism.default"),
         ("SET 'parallelism.default' = 'all';" + PRINT, 1001, "job.sql:1:.*parallelism.default"),
-        ("SET 'state.backend.type' = 'rocksdb';" + PRINT, 1001, "job.sql:1:.*rocksdb"),
+        ("SET 'state.backend.type' = 'forst';" + PRINT, 1001, "job.sql:1:.*forst"),
         ("SET 'execution.runtime-mode' = 'AUTOMATIC';" + PRINT, 1001, "job.sql:1:.*AUTOMATIC"),
         ("SET 'execution.runtime-mode' = 'BATCH';" + JOB % ", 'source.monitor-interval' = '1 s'" + "SELECT ad_id FROM clicks;", 1001,
          "job.sql:1:.*clicks has no end"),
@@ -354,6 +354,17 @@ def test_gen(checks, shell):
     shell.put("file", "x")
     check_refusal(checks, "gen clicks into a file", shell.run("gen", "clicks", "--out", "file", "--rows", "10"), REFUSED, 5000, "file",
                   "folder is needed|names a file|another")
+
+
+def test_explain_tells_where_state_lives(checks, shell):
+    shell.put("job.sql", JOB % "" + WINDOWS + "SELECT ad_id, COUNT(*) AS n FROM clicks GROUP BY ad_id;")
+    code, out, err = shell.run("explain", "job.sql")
+    checks.check(code == DONE and "rocksdb" not in out, "explain of a job in memory says nothing of RocksDB", out + err)
+    code, out, err = shell.run("explain", "job.sql", "--set", "state.backend.type=rocksdb")
+    line = next((line for line in out.splitlines() if "rocksdb: beyond" in line), "")
+    on_disk, _, in_memory = line.partition("in memory only: ")
+    checks.check(code == DONE and "window" in on_disk and "nothing" not in in_memory, "explain tells what spills and what does not",
+                 out + err)
 
 
 def test_no_job(checks, shell):

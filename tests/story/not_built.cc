@@ -16,7 +16,7 @@ constexpr Reasoned kMissing[] = {
      "F226 F227"},
     {"Kafka, and the lint rules of its transactions", "F229 F230 F231 F232"},
     {"a maximum parallelism that follows from the parallelism, as Flink's", "F250"},
-    {"a TTL that reads prolong; state in RocksDB", "C209 C210"},
+    {"a TTL that reads prolong, or that a compaction enforces", "C209 C210"},
     {"a savepoint from which another form of the job goes on, in the simulator", "C303"},
     {"`strandline lag`", "C304"},
     {"a second run of a job whose input has ended, in the simulator", "C312"},

@@ -42,8 +42,9 @@ class OperatorHarness {
   static constexpr int32_t kGroups = 128;
 
   OperatorHarness(Make make, std::vector<size_t> keys, int32_t parallelism = 1,
-                  std::shared_ptr<MemoryFileSystem> files = std::make_shared<MemoryFileSystem>())
-      : make_(std::move(make)), keys_(std::move(keys)), files_(std::move(files)) {
+                  std::shared_ptr<MemoryFileSystem> files = std::make_shared<MemoryFileSystem>(),
+                  state::SpillSpace* space = nullptr)
+      : make_(std::move(make)), keys_(std::move(keys)), files_(std::move(files)), space_(space) {
     start(parallelism, nullptr);
   }
 
@@ -187,6 +188,7 @@ class OperatorHarness {
     context.now = now_;
     context.ledger = subtask.ledger.get();
     context.memory = account_.get();
+    context.spill = space_;
     auto made = make_();
     ASSERT_TRUE(made.ok()) << made.status().to_string();
     subtask.op = *std::move(made);
@@ -225,6 +227,7 @@ class OperatorHarness {
   Make make_;
   std::vector<size_t> keys_;
   std::shared_ptr<MemoryFileSystem> files_;
+  state::SpillSpace* space_;
   std::unique_ptr<obs::MemoryAccount> account_;
   std::vector<Subtask> subtasks_;
   std::unique_ptr<Collector> out_ = std::make_unique<Collector>();

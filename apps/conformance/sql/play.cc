@@ -46,6 +46,7 @@ class Player {
 
   Status run(const std::vector<InputLine>& input) {
     STRAND_TRY(job_, play_options(plan_, options_.parallelism));
+    job_.spill_space = options_.spill_space;
     STRAND_OK(start());
     std::vector<std::string> tables;
     int number = 0;

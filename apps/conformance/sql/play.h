@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "conformance/sql/script.h"
+#include "state/spill/spill.h"
 
 namespace strand::conformance::sql {
 
@@ -24,6 +25,7 @@ struct PlayOptions {
   /// Before each row the job is stopped with a savepoint and started from it, or crashes behind a checkpoint,
   /// in turn.
   bool restore_each_step = false;
+  state::MakeSpillSpace spill_space = {};
 };
 
 /// Compiles `text` and plays `input` to it, a line at a time: each line is handed out when everything that

@@ -58,7 +58,7 @@ Verdict judge_query(const Case& test_case, const RunOptions& options) {
   const std::string text = test_case.text("setup") + test_case.text("query");
   const int parallelism =
       std::stoi(test_case.option("parallelism", std::to_string(options.parallelism.value_or(1))));
-  const Played played = play(text, *input, {parallelism, options.restore_each_step});
+  const Played played = play(text, *input, {parallelism, options.restore_each_step, options.spill_space});
   Verdict verdict;
   bool refused = false;
   for (const Section& section : test_case.sections) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "state/spill/spill.h"
 
 namespace strand::conformance::sql {
 
@@ -14,6 +15,7 @@ struct RunOptions {
   bool verbose = false;
   std::optional<int> parallelism;  // of cases that do not say their own
   bool restore_each_step = false;
+  state::MakeSpillSpace spill_space = {};
 };
 
 struct Counts {

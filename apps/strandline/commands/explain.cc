@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "engine/job_options.h"
 #include "engine/predict.h"
+#include "runtime/check_operators.h"
 
 namespace strand::app {
 
@@ -32,6 +33,22 @@ Status read_load(ExplainArguments& arguments) {
   return Status();
 }
 
+/// Says which operators keep state on the local disk, and which in memory all the same.
+Status print_homes(Context& context, const plan::Plan& plan, const runtime::JobOptions& options) {
+  if (!options.spill_space) return Status();
+  STRAND_TRY(const auto homes, runtime::state_homes(plan, context.registry, options.parallelism, options.zone,
+                                                    context.real.env()));
+  std::string on_disk;
+  std::string in_memory;
+  for (const runtime::StateHome& home : homes) {
+    std::string& list = home.spills ? on_disk : in_memory;
+    list += (list.empty() ? "" : ", ") + home.operator_id;
+  }
+  print("  (rocksdb: beyond memory on the local disk: " + (on_disk.empty() ? "nothing" : on_disk) +
+        "; in memory only: " + (in_memory.empty() ? "nothing" : in_memory) + ")\n");
+  return Status();
+}
+
 int explain(Context& context, ExplainArguments& arguments) {
   const auto compiled = load(context, arguments.job);
   if (!compiled.ok()) return report_load(compiled.status());
@@ -45,6 +62,8 @@ int explain(Context& context, ExplainArguments& arguments) {
   print("  (defaults: parallelism " + std::to_string(options->parallelism) + ", key groups " +
         std::to_string(options->max_parallelism) + ", ticks every " +
         format_duration(options->tick_interval) + ", state in " + options->checkpoint_dir + ")\n");
+  if (const Status told = print_homes(context, compiled->plan, *options); !told.ok())
+    return engine::report(told);
   print(engine::prediction_text(engine::predict(compiled->plan, *options, *restart, arguments.load),
                                 arguments.load));
   return engine::kDone;

@@ -4,11 +4,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "connect/file/connector.h"
 #include "runtime/attempt.h"
 #include "sim/world/sim_connector.h"
 #include "sim/world/virtual_driver.h"
+#include "state/spill/memory_spill.h"
 
 namespace strand::sim {
 
@@ -297,10 +299,17 @@ class Life {
     options.defences = options_.defences.runtime;
     if (barrier_random_.chance(options_.unaligned))
       options.overtake_after = Duration{barrier_random_.chance(0.7) ? 0 : barrier_random_.between(10, 3'000)};
+    // Either backend goes on from snapshots of the other.
+    const bool spills = mix64(options_.seed + static_cast<uint64_t>(++starts_)) % 2 == 0;
+    if (spills) {
+      options.spill_space = [](env::FileSystem&) -> Result<std::unique_ptr<state::SpillSpace>> {
+        return state::make_memory_space(0);
+      };
+    }
     STRAND_TRY(attempt_,
                runtime::JobAttempt::start(job_.plan, registry_, options, from_, world_.env(), nullptr));
     tell("start at parallelism " + std::to_string(parallelism_) + ", generation " +
-         std::to_string(generation_.value) +
+         std::to_string(generation_.value) + (spills ? ", state spills" : "") +
          (attempt_->restore_report().snapshot
               ? " from checkpoint " + std::to_string(attempt_->restore_report().snapshot->epoch.value)
               : ""));
@@ -492,6 +501,7 @@ class Life {
   std::unique_ptr<runtime::JobAttempt> attempt_;
   std::unique_ptr<VirtualDriver> driver_;
   int32_t parallelism_ = 1;
+  int64_t starts_ = 0;
   Generation generation_{1};
   runtime::RestoreChoice from_;
   std::vector<std::string> savepoints_;  // that are not void, oldest first

@@ -1,0 +1,16 @@
+// Sections that are read when their operator comes to them.
+#pragma once
+
+#include "state/aggregate_spill.h"
+#include "state/id_section.h"
+#include "state/snapshot.h"
+
+namespace strand::state {
+
+/// Whether the operator takes the section by `Section::loaded`, one after the other: together they may be
+/// more than memory holds.
+inline bool is_read_late(const SectionRef& ref) {
+  return ref.name == kIdsSection || ref.name == kMergedIdsSection || AggregateSpill::is_run(ref);
+}
+
+}  // namespace strand::state
