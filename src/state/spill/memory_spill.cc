@@ -1,5 +1,7 @@
 #include "state/spill/memory_spill.h"
 
+#include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -7,17 +9,40 @@ namespace strand::state {
 
 namespace {
 
+using Entries = std::map<std::string, std::string, std::less<>>;
+
+class MemoryView : public SpillView {
+ public:
+  explicit MemoryView(Entries entries) : entries_(std::move(entries)) {}
+  Status scan(std::string_view from, std::string_view until, const Visit& f) override {
+    for (auto at = entries_.lower_bound(from); at != entries_.end(); ++at) {
+      if (!until.empty() && at->first >= until) break;
+      STRAND_OK(f(at->first, at->second));
+    }
+    return Status();
+  }
+
+ private:
+  Entries entries_;
+};
+
 /// Entries in a tree, under a lock.
 class MemoryStore : public SpillStore {
  public:
-  explicit MemoryStore(SpillUse use) : use_(std::move(use)) {}
+  using Bytes = std::shared_ptr<std::atomic<int64_t>>;
+  MemoryStore(SpillUse use, Bytes bytes) : use_(std::move(use)), bytes_(std::move(bytes)) {}
 
   Status put(const Next& next) override {
     const std::lock_guard lock(mutex_);
-    if (use_.useless) std::erase_if(entries_, [&](const auto& e) { return use_.useless(e.first, e.second); });
+    for (auto at = entries_.begin(); use_.useless && at != entries_.end();)
+      at = use_.useless(at->first, at->second) ? erase(at) : std::next(at);
     std::string_view key;
     std::string_view value;
-    while (next(key, value)) entries_.insert_or_assign(std::string(key), std::string(value));
+    while (next(key, value)) {
+      if (const auto there = entries_.find(key); there != entries_.end()) erase(there);
+      entries_.emplace(key, value);
+      *bytes_ += static_cast<int64_t>(key.size() + value.size());
+    }
     return Status();
   }
   Status get(std::span<const std::string_view> keys,
@@ -36,26 +61,39 @@ class MemoryStore : public SpillStore {
       STRAND_OK(f(at->first, at->second));
     return Status();
   }
+  std::shared_ptr<SpillView> view() const override {
+    const std::lock_guard lock(mutex_);
+    return std::make_shared<MemoryView>(entries_);
+  }
   Status drop(std::string_view prefix) override {
     const std::lock_guard lock(mutex_);
     auto at = entries_.lower_bound(prefix);
-    while (at != entries_.end() && at->first.starts_with(prefix)) at = entries_.erase(at);
+    while (at != entries_.end() && at->first.starts_with(prefix)) at = erase(at);
     return Status();
   }
 
  private:
+  Entries::iterator erase(Entries::iterator at) {
+    *bytes_ -= static_cast<int64_t>(at->first.size() + at->second.size());
+    return entries_.erase(at);
+  }
+
   SpillUse use_;
+  Bytes bytes_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::string, std::less<>> entries_;
+  Entries entries_;
 };
 
 class MemorySpace : public SpillSpace {
  public:
   using SpillSpace::SpillSpace;
   Result<std::shared_ptr<SpillStore>> open(SpillUse use) override {
-    return std::shared_ptr<SpillStore>(std::make_shared<MemoryStore>(std::move(use)));
+    return std::shared_ptr<SpillStore>(std::make_shared<MemoryStore>(std::move(use), bytes_));
   }
-  SpillDisk disk() const override { return {}; }
+  SpillDisk disk() const override { return {.state = bytes_->load()}; }
+
+ private:
+  MemoryStore::Bytes bytes_ = std::make_shared<std::atomic<int64_t>>(0);
 };
 
 }  // namespace

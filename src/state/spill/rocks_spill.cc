@@ -98,6 +98,25 @@ struct Ground {
   std::string staging() const { return dir + "/staging"; }
 };
 
+/// An iterator keeps the files that it was made on.
+class RocksView : public SpillView {
+ public:
+  RocksView(std::unique_ptr<rocksdb::Iterator> entries, std::string dir)
+      : entries_(std::move(entries)), dir_(std::move(dir)) {}
+  Status scan(std::string_view from, std::string_view until, const Visit& f) override {
+    const rocksdb::Slice end(until.data(), until.size());
+    for (entries_->Seek({from.data(), from.size()}); entries_->Valid(); entries_->Next()) {
+      if (!until.empty() && entries_->key().compare(end) >= 0) break;
+      STRAND_OK(f(entries_->key().ToStringView(), entries_->value().ToStringView()));
+    }
+    return entries_->status().ok() ? Status() : failure(entries_->status(), dir_);
+  }
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> entries_;
+  std::string dir_;
+};
+
 class RocksStore : public SpillStore {
  public:
   RocksStore(std::shared_ptr<Ground> ground, SpillUse use, std::string name)
@@ -161,13 +180,14 @@ class RocksStore : public SpillStore {
 
   Status scan(std::string_view prefix,
               const std::function<Status(std::string_view, std::string_view)>& f) const override {
+    return view()->scan(prefix, behind(prefix), f);
+  }
+
+  std::shared_ptr<SpillView> view() const override {
     rocksdb::ReadOptions read;
     read.fill_cache = false;
-    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(read));
-    const rocksdb::Slice first(prefix.data(), prefix.size());
-    for (at->Seek(first); at->Valid() && at->key().starts_with(first); at->Next())
-      STRAND_OK(f(at->key().ToStringView(), at->value().ToStringView()));
-    return told(at->status());
+    return std::make_shared<RocksView>(std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(read)),
+                                       ground_->dir);
   }
 
   Status drop(std::string_view prefix) override {

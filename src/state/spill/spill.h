@@ -30,6 +30,17 @@ struct SpillUse {
   std::function<bool(std::string_view key, std::string_view value)> useless = {};
 };
 
+/// The entries of a store as they were at an instant. One reader at a time, on any thread; goes before its
+/// store.
+class SpillView {
+ public:
+  using Visit = std::function<Status(std::string_view key, std::string_view value)>;
+  virtual ~SpillView() = default;
+  /// Calls f(key, value) for the entries whose keys lie in [from, until), ascending, while it is ok. An empty
+  /// `until` is the end.
+  virtual Status scan(std::string_view from, std::string_view until, const Visit& f) = 0;
+};
+
 /// The cold part of one table: sorted entries behind the table, which is a write-back cache of them.
 ///
 /// The table hands over what is cold in sorted runs (`put`), never one record at a time, and asks for what it
@@ -37,8 +48,9 @@ struct SpillUse {
 /// process: what a restart needs is in the sections of snapshots, so a crash loses nothing but the time to
 /// fill the store again.
 ///
-/// `put` and `drop` belong to the table's thread; `get` and `scan` may be called from any thread at the same
-/// time. Errors: kDiskFull, kIo; the entries of a failed `put` are not there, and the table still has them.
+/// `put`, `view` and `drop` belong to the table's thread; `get` and `scan` may be called from any thread at
+/// the same time. Errors: kDiskFull, kIo; the entries of a failed `put` are not there, and the table still
+/// has them.
 class SpillStore {
  public:
   /// Gives the next entry; false at the end. The views are good until the next call.
@@ -53,6 +65,8 @@ class SpillStore {
   /// Calls f(key, value) for the entries whose keys begin with `prefix`, ascending, until it is not ok.
   virtual Status scan(std::string_view prefix,
                       const std::function<Status(std::string_view key, std::string_view value)>& f) const = 0;
+  /// Everything as it is now, while entries come and go.
+  virtual std::shared_ptr<SpillView> view() const = 0;
   /// Removes the entries whose keys begin with `prefix`.
   virtual Status drop(std::string_view prefix) = 0;
 };

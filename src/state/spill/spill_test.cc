@@ -74,6 +74,24 @@ std::vector<std::string> scanned(const SpillStore& store, std::string_view prefi
   return entries;
 }
 
+TEST_P(SpillSpaces, ShowEntriesAsTheyWereToAView) {
+  const auto store = open();
+  ASSERT_TRUE(put(*store, {{"a", "1"}, {"b", "1"}, {"c", "1"}, {"d", "1"}}).ok());
+  const auto view = store->view();
+  ASSERT_TRUE(put(*store, {{"b", "2"}, {"bb", "2"}}).ok());
+  ASSERT_TRUE(store->drop("c").ok());
+
+  std::vector<std::string> seen;
+  const auto see = [&](std::string_view key, std::string_view value) {
+    seen.push_back(std::string(key) + "=" + std::string(value));
+    return Status();
+  };
+  ASSERT_TRUE(view->scan("b", "d", see).ok());
+  EXPECT_THAT(seen, ElementsAre("b=1", "c=1"));
+  ASSERT_TRUE(view->scan("d", "", see).ok());
+  EXPECT_EQ(seen.back(), "d=1");
+}
+
 TEST_P(SpillSpaces, GiveBackWhatWasPut) {
   const auto store = open();
   ASSERT_TRUE(put(*store, {{"a", "1"}, {"c", "3"}}).ok());
