@@ -566,6 +566,7 @@ AttemptView JobAttempt::view() const {
   }
   for (const auto& task : tasks_.all) view.tasks.emplace_back(task->name(), task->view());
   view.memory_bytes = memory_.used();
+  if (spill_ != nullptr) view.local_disk = spill_->disk();
   return view;
 }
 

@@ -83,6 +83,8 @@ struct AttemptView {
   checkpoint::Coordinator::View checkpoints;
   std::vector<std::pair<std::string, TaskView>> tasks;
   int64_t memory_bytes = 0;
+  /// What state takes on the local disk; nothing where all of it stays in memory.
+  std::optional<state::SpillDisk> local_disk = {};
 };
 
 /// The answer to a savepoint or stop that was asked for.

@@ -159,6 +159,12 @@ std::string metrics_text(const JobView& view, const plan::Plan& plan, WallTime n
   }
   out.family("memory_bytes", "gauge", "Bytes that the job's memory account holds.");
   out.sample({}, books.memory_bytes);
+  if (const auto& disk = view.attempt->local_disk) {
+    out.family("local_disk_bytes", "gauge", "Bytes that state takes on the local disk.");
+    out.sample({{"use", "state"}}, disk->state);
+    out.sample({{"use", "compaction"}}, disk->compaction);
+    out.sample({{"use", "staging"}}, disk->staging);
+  }
   out.family("blocked", "gauge", "1 for each reason why a task waits at this moment.");
   for (const std::string& reason : books.blocked) out.sample({{"reason", reason}}, 1);
   operators(books, out);

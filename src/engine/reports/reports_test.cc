@@ -71,6 +71,18 @@ TEST(StatusReport, TellsAttemptCheckpointTimeAndRows) {
   EXPECT_THAT(text, Not(HasSubstr("restored")));
 }
 
+TEST(StatusReport, TellsWhatStateTakesOnTheLocalDisk) {
+  StoryView story;
+  EXPECT_THAT(status_text(story.view, story.plan, story.now), Not(HasSubstr("local disk")));
+  story.view.attempt->local_disk = state::SpillDisk{.state = 3 << 20, .compaction = 1 << 20, .staging = 512};
+  EXPECT_THAT(status_text(story.view, story.plan, story.now),
+              HasSubstr("  local disk   3.0 MiB of state, 1.0 MiB being merged, 512 B being written\n"));
+  const auto json = nlohmann::json::parse(status_json(story.view, story.plan, story.now));
+  EXPECT_EQ(json["local_disk_bytes"]["state"], 3 << 20);
+  EXPECT_THAT(metrics_text(story.view, story.plan, story.now),
+              HasSubstr("strandline_local_disk_bytes{job=\"ad-clicks\",use=\"compaction\"} 1048576\n"));
+}
+
 TEST(StatusReport, ARestoreIsReported) {
   StoryView story;
   checkpoint::SnapshotInfo snapshot;

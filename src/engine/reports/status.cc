@@ -82,6 +82,11 @@ std::string shard_counts(const SourceBooks& source) {
   return text;
 }
 
+std::string disk_text(const state::SpillDisk& disk) {
+  return bytes_text(disk.state) + " of state, " + bytes_text(disk.compaction) + " being merged, " +
+         bytes_text(disk.staging) + " being written";
+}
+
 void add_restore_json(const JobView& view, const Books& books, nlohmann::ordered_json& json) {
   const runtime::RestoreReport& report = view.attempt->restore;
   if (!report.snapshot) return;
@@ -167,6 +172,7 @@ std::string status_text(const JobView& view, const plan::Plan& plan, WallTime no
   out += "  ledger       " + std::string(books.balanced() ? "balanced" : "DIFFERS: see `strandline ledger`") +
          "\n";
   out += "  memory       " + bytes_text(books.memory_bytes) + "\n";
+  if (const auto& disk = view.attempt->local_disk) out += "  local disk   " + disk_text(*disk) + "\n";
   for (const std::string& reason : books.blocked) out += "  waits        " + reason + "\n";
   return out + restore_text(view, books, now);
 }
@@ -199,6 +205,10 @@ std::string status_json(const JobView& view, const plan::Plan& plan, WallTime no
   json["refused"] = sums.refused;
   json["balanced"] = books.balanced();
   json["memory_bytes"] = books.memory_bytes;
+  if (const auto& disk = view.attempt->local_disk) {
+    json["local_disk_bytes"] = {
+        {"state", disk->state}, {"compaction", disk->compaction}, {"staging", disk->staging}};
+  }
   json["blocked"] = books.blocked;
   json["shards"] = nlohmann::ordered_json::array();
   for (const SourceBooks& source : books.sources) {
