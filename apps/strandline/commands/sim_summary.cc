@@ -30,7 +30,10 @@ unsigned long long u(uint64_t number) { return number; }
 
 void SimSummary::add(uint64_t seed, const std::string& job, const sim::SimulationResult& result) {
   ++(result.counts() ? runs_ : not_counted_);
-  if (result.counts()) ++jobs_[job];
+  if (result.counts()) {
+    ++kinds_[job];
+    ++kinds_[result.spilled > 0 ? "state beyond memory" : "state in memory"];
+  }
   sum_.crashes += result.crashes;
   sum_.restarts += result.restarts;
   sum_.starts += result.starts;
@@ -55,7 +58,7 @@ std::string SimSummary::first_difference() const {
 void SimSummary::print(double seconds) const {
   std::printf("%llu runs (and %llu that do not count), %.0f runs/s\n", u(runs_), u(not_counted_),
               static_cast<double>(runs_ + not_counted_) / seconds);
-  for (const auto& [job, runs] : jobs_) std::printf("  %-24s %llu\n", job.c_str(), u(runs));
+  for (const auto& [kind, runs] : kinds_) std::printf("  %-24s %llu\n", kind.c_str(), u(runs));
   std::printf(
       "%d crashes, %d restarts after errors, %d starts after stops (%d drained), %d at another parallelism, "
       "%d from an "
@@ -96,11 +99,11 @@ int SimSummary::print_gaps() const {
     std::printf("TOO FEW FAULTS: %s: %lld of %lld\n", what.c_str(), static_cast<long long>(faults),
                 static_cast<long long>(needed));
   };
-  for (const auto& [job, runs] : jobs_) {
+  for (const auto& [kind, runs] : kinds_) {
     const uint64_t kind_needed = runs_ < kRunsEnough ? 0 : runs_ / kRunsPerKind;
     if (runs >= kind_needed) continue;
     ++gaps;
-    std::printf("TOO FEW RUNS: %s: %llu of %llu\n", job.c_str(), u(runs), u(kind_needed));
+    std::printf("TOO FEW RUNS: %s: %llu of %llu\n", kind.c_str(), u(runs), u(kind_needed));
   }
   for (const char* step : kSteps) {
     const auto found = sum_.crash_steps.find(step);

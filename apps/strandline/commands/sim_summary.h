@@ -22,9 +22,9 @@ class SimSummary {
   /// With its seed; empty if nothing differs.
   std::string first_difference() const;
   void print(double seconds) const;
-  /// Names every kind of job with fewer runs than 500 in 20,000, and every step of the protocol, call of the
-  /// environment and call of the store that fewer faults have hit than 100; fewer runs are asked for none.
-  /// Returns how many there are.
+  /// Names every kind of job and of state with fewer runs than 500 in 20,000, and every step of the protocol,
+  /// call of the environment and call of the store that fewer faults have hit than 100; fewer runs are asked
+  /// for none. Returns how many there are.
   int print_gaps() const;
 
  private:
@@ -33,7 +33,7 @@ class SimSummary {
   uint64_t runs_ = 0;
   uint64_t not_counted_ = 0;
   uint64_t differing_ = 0;
-  std::map<std::string, uint64_t> jobs_;
+  std::map<std::string, uint64_t> kinds_;  // of job, and where its state was
   sim::SimulationResult sum_;
   uint64_t first_bad_ = 0;
 };

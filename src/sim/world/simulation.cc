@@ -441,7 +441,11 @@ class Life {
   }
 
   void drop_attempt() {
-    if (attempt_ != nullptr) result_.checkpoints += attempt_->view().checkpoints.completed;
+    if (attempt_ != nullptr) {
+      const runtime::AttemptView view = attempt_->view();
+      result_.checkpoints += view.checkpoints.completed;
+      if (view.local_disk && view.local_disk->state > 0) ++result_.spilled;
+    }
     driver_.reset();
     attempt_.reset();
   }

@@ -64,6 +64,7 @@ struct SimulationResult {
   int rescales = 0;
   int drains = 0;
   int returns = 0;  // to older savepoints
+  int spilled = 0;  // attempts that left state beyond memory
   uint64_t trace = 0;
   FaultCounts env_faults;
   StoreFaultCounts store_faults;
