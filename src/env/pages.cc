@@ -1,5 +1,6 @@
 #include "env/pages.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -12,6 +13,7 @@ namespace {
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kMediumPage = size_t{32} << 10;
 constexpr size_t kSmallPage = size_t{4} << 10;
+constexpr int kLargeBlock = 256 << 10;
 }  // namespace
 
 char* allocate_pages(size_t size) {
@@ -26,5 +28,7 @@ char* allocate_pages(size_t size) {
 }
 
 void free_pages(char* pages, size_t) { std::free(pages); }
+
+void give_large_blocks_back() { static_cast<void>(mallopt(M_MMAP_THRESHOLD, kLargeBlock)); }
 
 }  // namespace strand::env

@@ -11,4 +11,9 @@ namespace strand::env {
 char* allocate_pages(size_t size);
 void free_pages(char* pages, size_t size);
 
+/// From now on blocks of the heap of 256 KiB and more go back to the system when they are freed, and not into
+/// a store of each thread, which would keep what was once needed in each of them. For a process whose memory
+/// has a limit near what it uses; costs the first touch of each such block.
+void give_large_blocks_back();
+
 }  // namespace strand::env

@@ -67,6 +67,7 @@ Status AggregateSpill::put(int64_t table, StatePages& memory, const AggregateTab
   ByteWriter bytes;
   std::string encoded;
   size_t at = 0;
+  Run run{next_run_, rows.size(), 0};
   const Status put = store_->put([&](std::string_view& next_key, std::string_view& value) {
     if (at == by_group.size()) return false;
     const int32_t group = by_group[at].first;
@@ -74,6 +75,7 @@ Status AggregateSpill::put(int64_t table, StatePages& memory, const AggregateTab
     for (; at < by_group.size() && by_group[at].first == group; ++at) of_group.push_back(by_group[at].second);
     rows.encode(of_group, *frozen, bytes);
     encoded = bytes.take();
+    run.bytes += encoded.size();
     key = prefix;
     append_ordered(static_cast<uint16_t>(group), key);
     next_key = key;
@@ -81,7 +83,8 @@ Status AggregateSpill::put(int64_t table, StatePages& memory, const AggregateTab
     return true;
   });
   STRAND_OK(put);
-  runs_[table].push_back({next_run_++, rows.size()});
+  ++next_run_;
+  runs_[table].push_back(std::move(run));
   return Status();
 }
 
@@ -127,47 +130,59 @@ Status AggregateSpill::drop_free() {
 }
 
 void AggregateSpill::snapshot(SnapshotBuilder& out) {
+  epoch_ = out.epoch();
   for (const auto& [table, runs] : runs_) {
     for (const Run& run : runs) {
-      if (run.durable) {
-        out.add_existing(*run.durable);
-        continue;
-      }
-      const auto make = [store = store_, pin = run.pin, number = table,
-                         prefix = run_prefix(table, run.number)]() -> Result<SectionBytes> {
-        ByteWriter bytes;
-        bytes.put(uint8_t{0});  // no totals emitted early
-        std::vector<std::string> groups;
-        STRAND_OK(store->scan(prefix, [&](std::string_view, std::string_view rows) {
-          groups.emplace_back(rows);
-          return Status();
-        }));
-        bytes.put(static_cast<uint64_t>(groups.size()));
-        for (std::string& rows : groups) {
-          bytes.put(number);
-          bytes.put_raw(rows.data(), rows.size());
-          rows = std::string();
-        }
-        return SectionBytes(bytes.take());
-      };
-      out.add_own_file(section_name(table, run.number), kSectionVersion, make);
+      for (const SectionRef& ref : run.durable) out.add_existing(ref);
+      if (run.durable.empty()) add_run(out, table, run);
     }
+  }
+}
+
+/// In sections of some key groups each: whoever reads or writes one has all of it in memory.
+void AggregateSpill::add_run(SnapshotBuilder& out, int64_t table, const Run& run) const {
+  const auto groups = static_cast<uint64_t>(groups_.last - groups_.first + 1);
+  const uint64_t parts = std::clamp<uint64_t>(run.bytes / space_.section_bytes() + 1, 1, groups);
+  for (uint64_t part = 0; part < parts; ++part) {
+    std::vector<std::string> keys;
+    for (uint64_t group = groups * part / parts; group < groups * (part + 1) / parts; ++group) {
+      append_ordered(static_cast<uint16_t>(static_cast<uint64_t>(groups_.first) + group),
+                     keys.emplace_back(run_prefix(table, run.number)));
+    }
+    const auto make = [store = store_, pin = run.pin, table, keys]() -> Result<SectionBytes> {
+      const std::vector<std::string_view> wanted(keys.begin(), keys.end());
+      std::vector<std::string> found(keys.size());
+      STRAND_OK(store->get(wanted, [&](size_t i, std::string_view rows) { found[i] = rows; }));
+      std::erase_if(found, [](const std::string& rows) { return rows.empty(); });
+      ByteWriter bytes;
+      bytes.put(uint8_t{0});  // no totals emitted early
+      bytes.put(static_cast<uint64_t>(found.size()));
+      for (std::string& rows : found) {
+        bytes.put(table);
+        bytes.put_raw(rows.data(), rows.size());
+        rows = std::string();
+      }
+      return SectionBytes(bytes.take());
+    };
+    out.add_own_file(section_name(table, run.number), kSectionVersion, make);
   }
 }
 
 std::vector<SectionRef> AggregateSpill::written(Epoch epoch, const std::vector<SectionRef>& refs) {
   std::vector<SectionRef> others;
+  std::map<std::string, std::vector<SectionRef>> added;
   const std::string prefix = "e" + std::to_string(epoch.value) + "-";
   for (const SectionRef& ref : refs) {
     if (!is_run(ref)) {
       others.push_back(ref);
       continue;
     }
-    if (!ref.file.starts_with(prefix)) continue;
-    for (auto& [table, runs] : runs_) {
-      for (Run& run : runs) {
-        if (!run.durable && ref.name == section_name(table, run.number)) run.durable = ref;
-      }
+    if (epoch == epoch_ && ref.file.starts_with(prefix)) added[ref.name].push_back(ref);
+  }
+  for (auto& [table, runs] : runs_) {
+    for (Run& run : runs) {
+      const auto found = added.find(section_name(table, run.number));
+      if (run.durable.empty() && found != added.end()) run.durable = found->second;
     }
   }
   return others;

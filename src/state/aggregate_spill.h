@@ -45,7 +45,7 @@ class AggregateSpill {
   /// Forgets a table, as soon as no snapshot that is being written needs it.
   Status drop(int64_t table);
 
-  /// Each run in a file of its own, which is written once.
+  /// Each run in files of its own, which are written once.
   void snapshot(SnapshotBuilder& out);
   /// Learns of files, and returns the sections that are not of runs.
   std::vector<SectionRef> written(Epoch epoch, const std::vector<SectionRef>& refs);
@@ -55,10 +55,12 @@ class AggregateSpill {
   struct Run {
     uint32_t number;
     int64_t rows;
-    std::optional<SectionRef> durable = {};
+    uint64_t bytes;
+    std::vector<SectionRef> durable = {};                        // all of its sections, by key group
     std::shared_ptr<const bool> pin = std::make_shared<bool>();  // held by snapshots that are being written
   };
   std::string run_prefix(int64_t table, uint32_t run) const;
+  void add_run(SnapshotBuilder& out, int64_t table, const Run& run) const;
   Status open();
   Status drop_free();
 
@@ -70,6 +72,7 @@ class AggregateSpill {
   std::map<int64_t, std::vector<Run>> runs_;
   std::vector<std::pair<int64_t, Run>> dropped_;  // that a snapshot still needs
   uint32_t next_run_ = 1;
+  Epoch epoch_{0};     // of the newest snapshot
   StatePages memory_;  // of the scratch table
   AggregateTable scratch_;
 };

@@ -13,7 +13,6 @@ namespace {
 
 enum class IdKind : uint8_t { kUuid, kText, kNull };
 constexpr uint16_t kStagedGroup = 0xFFFF;  // no key group
-constexpr uint64_t kStagedSectionBytes = uint64_t{64} << 20;
 
 IdKind kind_of(const IdKey& key) {
   if (key.uuid) return IdKind::kUuid;
@@ -240,7 +239,7 @@ uint64_t IdSpill::add_staged(SnapshotBuilder& out, const std::string& name, Even
   };
   for (const Run& run : runs_) {
     if (!run.staged || run.durable) continue;
-    if (bytes + run.bytes > kStagedSectionBytes) flush();
+    if (bytes + run.bytes > space_.section_bytes()) flush();
     together.emplace_back(run.number, run.pin);
     bytes += run.bytes;
     latest = std::max(latest, run.latest);

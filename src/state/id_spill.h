@@ -31,6 +31,7 @@ class IdSpill {
   IdSpill& operator=(const IdSpill&) = delete;
 
   int64_t budget() const { return space_.share(); }
+  uint64_t section_bytes() const { return space_.section_bytes(); }
   bool empty() const { return runs_.empty(); }
   /// metas[i] = what is known of the key in row rows[i], 0 if it is not there. The other rows stay.
   Status find(const IdBatch& batch, std::span<const uint32_t> rows, std::span<uint64_t> metas);

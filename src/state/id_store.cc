@@ -154,19 +154,21 @@ void IdStore::add_increment(SnapshotBuilder& out, Attempted& attempted) {
 
 std::vector<IdStore::Durable> IdStore::to_merge() const {
   if (durable_.size() <= kSectionsMax) return {};
+  const uint64_t merged_max =
+      spill_ == nullptr ? merged_max_ : std::min(merged_max_, spill_->section_bytes());
   std::vector<Durable> smallest = durable_;
   std::ranges::stable_sort(smallest, {}, [](const Durable& d) { return d.ref.length; });
   uint64_t total = 0;
   size_t fit = 0;
   for (const Durable& d : smallest) {
     total += d.ref.length;
-    if (total <= merged_max_ && fit <= kSectionsMax / 2) ++fit;
+    if (total <= merged_max && fit <= kSectionsMax / 2) ++fit;
   }
   smallest.resize(fit);
   const auto large = std::ranges::find_if(
       durable_, [&](const Durable& d) { return fit == 0 || d.ref.length > smallest.back().ref.length; });
   const uint64_t known = table_.log().entry_bytes() + (spill_ == nullptr ? 0 : spill_->entry_bytes());
-  const bool mostly_expired = total > 2 * (known + merged_max_);
+  const bool mostly_expired = total > 2 * (known + merged_max);
   if (mostly_expired && large != durable_.end()) smallest.push_back(*large);
   return mostly_expired || smallest.size() >= 2 ? smallest : std::vector<Durable>{};
 }

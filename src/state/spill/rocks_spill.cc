@@ -16,6 +16,7 @@
 #include <mutex>
 #include <vector>
 
+#include "env/pages.h"
 #include "state/spill/rocks_files.h"
 
 namespace strand::state {
@@ -27,6 +28,7 @@ constexpr int kRunsMax = 40;       // and at which a table waits for that
 constexpr size_t kLookedUp = 256;  // keys at once
 constexpr uint64_t kFileBytes = uint64_t{64} << 20;
 constexpr double kFilterBits = 10;
+constexpr int64_t kProgramBytes = int64_t{48} << 20;  // that a job takes without state
 
 Status failure(const rocksdb::Status& status, const std::string& dir) {
   const bool full = status.IsNoSpace();
@@ -293,15 +295,17 @@ Status remove_left(env::FileSystem& files, const std::string& dir) {
 }  // namespace
 
 Result<std::unique_ptr<SpillSpace>> make_rocks_space(env::FileSystem& files, const RocksOptions& options) {
+  env::give_large_blocks_back();
   STRAND_OK(remove_left(files, options.dir));
   auto ground = std::make_shared<Ground>(files, options.dir + "/" + attempt_folder());
   STRAND_OK(files.make_dirs(ground->staging()));
-  const int64_t cache_bytes = options.memory_limit / 5;
+  const int64_t for_state = std::max(options.memory_limit - kProgramBytes, options.memory_limit / 4);
+  const int64_t cache_bytes = for_state / 5;
   ground->files = std::make_shared<RocksFiles>(ground->staging(), options.disk_limit);
   ground->env = rocksdb::NewCompositeEnv(ground->files);
   ground->cache = rocksdb::NewLRUCache(static_cast<size_t>(cache_bytes), /*num_shard_bits=*/4,
                                        /*strict_capacity_limit=*/false, /*high_pri_pool_ratio=*/0.8);
-  const int64_t table_bytes = options.keep_nothing ? 0 : options.memory_limit / 2;
+  const int64_t table_bytes = options.keep_nothing ? 0 : for_state / 2;
   return std::unique_ptr<SpillSpace>(
       std::make_unique<RocksSpace>(std::move(ground), table_bytes, cache_bytes));
 }

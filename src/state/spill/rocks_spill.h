@@ -13,7 +13,8 @@ namespace strand::state {
 /// when the next one comes.
 struct RocksOptions {
   std::string dir;
-  /// Of the job: half is for tables, a fifth for blocks and filters of files.
+  /// Of the job. Of what the program itself leaves, half is for tables, a fifth for blocks and filters of
+  /// files; snapshots that are being written take some, too.
   int64_t memory_limit = 0;
   /// Of all stores together; 0: as much as the disk has.
   int64_t disk_limit = 0;

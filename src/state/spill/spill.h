@@ -93,6 +93,13 @@ class SpillSpace {
   void leave() { tables_.fetch_sub(1, std::memory_order_relaxed); }
   /// Bytes that one table may hold in memory; 0: nothing for longer than a batch.
   int64_t share() const { return table_bytes_ / std::max(1, tables_.load(std::memory_order_relaxed)); }
+  /// Bytes that a snapshot may hold in memory at once of what one table has spilled, about: its sections are
+  /// no larger. Files of less are not worth their number.
+  uint64_t section_bytes() const {
+    constexpr int64_t kLeast = int64_t{1} << 20;
+    constexpr int64_t kMost = int64_t{64} << 20;
+    return static_cast<uint64_t>(std::clamp(share() / 8, kLeast, kMost));
+  }
 
  private:
   int64_t table_bytes_;
