@@ -245,6 +245,7 @@ void check_beyond_memory(const OperatorHarness::Make& make) {
 RC_GTEST_PROP(BeyondMemory, TumblingWindows, ()) { check_beyond_memory(window_job(WindowKind::kTumble)); }
 RC_GTEST_PROP(BeyondMemory, HoppingWindows, ()) { check_beyond_memory(window_job(WindowKind::kHop)); }
 RC_GTEST_PROP(BeyondMemory, CumulatingWindows, ()) { check_beyond_memory(window_job(WindowKind::kCumulate)); }
+RC_GTEST_PROP(BeyondMemory, RunningTotals, ()) { check_beyond_memory(totals); }
 RC_GTEST_PROP(BeyondMemory, WindowsWithEarlyTotalsStayInMemory, ()) {
   check_beyond_memory(window_job(WindowKind::kTumble, true));
 }

@@ -6,6 +6,7 @@
 #include "ops/operators.h"
 #include "ops/rows.h"
 #include "state/aggregate_table.h"
+#include "state/cold_groups.h"
 #include "state/part_sections.h"
 
 namespace strand::ops {
@@ -34,6 +35,10 @@ class GroupAggregate : public Operator {
     share_ = obs::MemoryShare(context.memory);
     table_ = std::make_unique<state::AggregateTable>(memory_,
                                                      state::AggregateLayout{accumulators_, true, expires()});
+    if (context.spill != nullptr) {
+      cold_ = std::make_unique<state::ColdGroups>(*context.spill, memory_, *table_, context.key_groups,
+                                                  context.max_parallelism);
+    }
     return Status();
   }
 
@@ -47,12 +52,14 @@ class GroupAggregate : public Operator {
     STRAND_OK(split_late(batch, out));
     state_rows_.resize(kept_.size());
     table_->find_or_add(keys_.hashes(), keys_.keys(), state_rows_);
+    if (cold_) STRAND_OK(cold_->bring_back(state_rows_));
     if (expires()) extend();
     accumulators_->update(batch, kept_, state_rows_, table_->values());
     table_->touch(state_rows_);
     context_->ledger->add(Entry::kCounted, static_cast<int64_t>(kept_.size()));
-    share_.set(state_bytes());
     STRAND_OK(emit_changes(out));
+    if (cold_) STRAND_OK(cold_->make_room());
+    share_.set(state_bytes());
     if (options_.ttl) purge();
     return Status();
   }
@@ -64,12 +71,18 @@ class GroupAggregate : public Operator {
 
   Status emit_held(Emitter& out) override {
     RowEmitter rows(options_.output, out, Port::kMain);
+    const auto emit = [&](const char* row) {
+      if (!table_->was_emitted(row) || forgotten(row)) return Status();
+      return emit_row(row, table_->emitted(row), RowKind::kInsert, rows);
+    };
     Status status;
-    table_->for_each([&](const char* row) {
-      if (status.ok() && table_->was_emitted(row) && !forgotten(row)) {
-        status = emit_row(row, table_->emitted(row), RowKind::kInsert, rows);
-      }
-    });
+    if (cold_ && cold_->any()) {
+      status = cold_->for_each(emit);
+    } else {
+      table_->for_each([&](const char* row) {
+        if (status.ok()) status = emit(row);
+      });
+    }
     STRAND_OK(status);
     return rows.flush();
   }
@@ -84,28 +97,34 @@ class GroupAggregate : public Operator {
                          });
     }
     sections_.end();
+    if (cold_) cold_->snapshot(out);
     return Status();
   }
   void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
-    sections_.written(epoch, refs);
+    sections_.written(epoch, cold_ ? cold_->written(epoch, refs) : refs);
   }
   Status restore(const std::vector<state::Section>& parts) override {
+    STRAND_OK(cold_ ? cold_->restore(parts) : state::ColdGroups::read(parts, context_->key_groups, *table_));
     for (const state::Section& part : parts) {
+      if (state::RowSpill::is_section(part.ref)) continue;
       STRAND_OK(state::check_version(part.ref, kGroupAggregateVersion));
       ByteReader in(part.bytes());
       STRAND_OK(table_->decode(in, context_->key_groups, context_->max_parallelism, table_->keeps_emitted()));
+      if (cold_) STRAND_OK(cold_->make_room());
     }
     share_.set(state_bytes());
     return Status();
   }
 
   bool judges_lateness() const override { return options_.retention_column.has_value(); }
-  int64_t state_rows() const override { return table_->size(); }
+  bool spills() const override { return true; }
+  int64_t state_rows() const override { return table_->size() + (cold_ ? cold_->rows() : 0); }
   int64_t state_bytes() const override { return static_cast<int64_t>(memory_.bytes() + table_->own_bytes()); }
 
  private:
   bool expires() const { return options_.retention_column || options_.ttl; }
   void purge() {
+    if (cold_) cold_->forget(options_.ttl ? EventTime{context_->now.millis} : context_->lasting_judge());
     if (table_->size() < purge_at_) return;
     table_->retain([&](const char* row) { return !forgotten(row); });
     purge_at_ = std::max(kPurgeFrom, 2 * table_->size());
@@ -195,6 +214,7 @@ class GroupAggregate : public Operator {
   OperatorContext* context_ = nullptr;
   state::StatePages memory_;  // outlives the table
   std::unique_ptr<state::AggregateTable> table_;
+  std::unique_ptr<state::ColdGroups> cold_;
   state::PartSections sections_;
   obs::MemoryShare share_;
   int64_t purge_at_ = kPurgeFrom;

@@ -57,6 +57,8 @@ class AggregateTable {
   template <class F>
   Status emit_changed(F&& f);
   bool was_emitted(const char* row) const { return (flags(row) & kEmitted) != 0; }
+  /// Whether `find_or_add` has only just made the row.
+  bool is_new(const char* row) const { return flags(row) == 0; }
   const char* emitted(const char* row) const { return row + layout_.accumulators->bytes(); }
 
   // With layout.expiry. A new row has EventTime::min().
@@ -77,6 +79,11 @@ class AggregateTable {
   /// The same of some of its rows as they are now; `memory` has just been frozen.
   void encode(std::span<const char* const> rows, FrozenPages& memory, ByteWriter& out) const;
   const AggregateLayout& layout() const { return layout_; }
+  /// The values of a row without its key; `memory` has just been frozen. And back, into the row of that key.
+  void encode_values(const char* row, FrozenPages& memory, ByteWriter& out) const {
+    encode_row(layout_, row, memory, out);
+  }
+  Status decode_values(ByteReader& in, char* row) { return decode_row(in, row, layout_.emitted); }
   /// Makes room for rows of a snapshot, see KeyTable.
   void reserve(int64_t rows, size_t bytes) { keys_.reserve(rows, bytes); }
   /// Adds what `encode` wrote, without keys of other groups. Rows that differ from what was emitted are

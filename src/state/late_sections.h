@@ -3,6 +3,7 @@
 
 #include "state/aggregate_spill.h"
 #include "state/id_section.h"
+#include "state/row_spill.h"
 #include "state/snapshot.h"
 
 namespace strand::state {
@@ -10,7 +11,8 @@ namespace strand::state {
 /// Whether the operator takes the section by `Section::loaded`, one after the other: together they may be
 /// more than memory holds.
 inline bool is_read_late(const SectionRef& ref) {
-  return ref.name == kIdsSection || ref.name == kMergedIdsSection || AggregateSpill::is_run(ref);
+  return ref.name == kIdsSection || ref.name == kMergedIdsSection || AggregateSpill::is_run(ref) ||
+         RowSpill::is_section(ref);
 }
 
 }  // namespace strand::state

@@ -35,6 +35,9 @@ INSERT INTO totals SELECT 'all', COUNT(*), SUM(n) FROM (
   SELECT id, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '1' DAY))
   GROUP BY id, window_start, window_end);
 """
+GROUPS = TABLES + """
+INSERT INTO totals SELECT 'all', COUNT(*), SUM(n) FROM (SELECT id, COUNT(*) AS n FROM events GROUP BY id);
+"""
 
 
 def write_events(path, rows, seed):
@@ -151,6 +154,8 @@ def main():
             check_job(checks, arguments, folder / "ids", "ids", IDS, (ids, ids))
         if arguments.only in ("", "windows"):
             check_job(checks, arguments, folder / "windows", "windows", WINDOWS, (ids, rows))
+        if arguments.only in ("", "groups"):
+            check_job(checks, arguments, folder / "groups", "groups", GROUPS, (ids, rows))
         if arguments.only in ("", "disk"):
             check_full_disk(checks, arguments, folder / "disk", (ids, ids))
     finally:
