@@ -28,6 +28,10 @@
 #include "runtime/watermark_groups.h"
 #include "state/snapshot.h"
 
+namespace strand::state {
+class SpillSpace;
+}
+
 namespace strand::runtime {
 
 /// What happens at one instant, in this order (ARCHITECTURE, "same instant"). A step does the phases up to
