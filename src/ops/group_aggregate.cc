@@ -91,7 +91,7 @@ class GroupAggregate : public Operator {
     const auto frozen = memory_.freeze();
     sections_.begin(epoch, memory_.freezes());
     for (const state::TablePart& part : table_->parts(frozen)) {
-      sections_.add_rows(out, "groups", kGroupAggregateVersion, part,
+      sections_.add_rows(out, cold_ ? state::kHotGroupsSection : "groups", kGroupAggregateVersion, part,
                          [layout = table_->layout()](const state::FrozenRows& rows, ByteWriter& bytes) {
                            state::AggregateTable::encode(layout, rows, bytes);
                          });
@@ -108,7 +108,8 @@ class GroupAggregate : public Operator {
     for (const state::Section& part : parts) {
       if (state::RowSpill::is_section(part.ref)) continue;
       STRAND_OK(state::check_version(part.ref, kGroupAggregateVersion));
-      ByteReader in(part.bytes());
+      STRAND_TRY(const state::Section loaded, part.loaded());
+      ByteReader in(loaded.bytes());
       STRAND_OK(table_->decode(in, context_->key_groups, context_->max_parallelism, table_->keeps_emitted()));
       if (cold_) STRAND_OK(cold_->make_room());
     }

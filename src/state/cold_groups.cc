@@ -76,7 +76,7 @@ Status ColdGroups::bring_back(std::span<char* const> rows) {
 
 Status ColdGroups::make_room() {
   const size_t used = memory_.used_bytes() + table_.own_bytes();
-  return table_.size() > 0 && static_cast<int64_t>(used) > rows_.budget() ? hand_over() : Status();
+  return table_.size() > 0 && static_cast<int64_t>(used) > rows_.budget() / 2 ? hand_over() : Status();
 }
 
 Status ColdGroups::hand_over() {

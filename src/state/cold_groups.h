@@ -16,10 +16,13 @@
 
 namespace strand::state {
 
+/// The sections of what such a table held itself.
+inline constexpr const char* kHotGroupsSection = "hot-groups";
+
 /// Makes an aggregate table (with layout.emitted) the write-back cache of a spill store. When it has more
-/// than its share of memory, all its rows are handed over, sorted, and it begins anew; rows that batches ask
-/// for come back. So what is used often is read once for each time that memory fills. Belongs to one
-/// operator, and ends before the table.
+/// than half its share of memory (a snapshot that is being written keeps as much again), all its rows are
+/// handed over, sorted, and it begins anew; rows that batches ask for come back. So what is used often is
+/// read once for each time that memory fills. Belongs to one operator, and ends before the table.
 class ColdGroups {
  public:
   ColdGroups(SpillSpace& space, StatePages& memory, AggregateTable& table, KeyGroupRange groups,

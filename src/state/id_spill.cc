@@ -12,7 +12,6 @@ namespace strand::state {
 namespace {
 
 enum class IdKind : uint8_t { kUuid, kText, kNull };
-constexpr uint16_t kStagedGroup = 0xFFFF;  // no key group
 
 IdKind kind_of(const IdKey& key) {
   if (key.uuid) return IdKind::kUuid;
@@ -35,7 +34,6 @@ void append_spill_key(const IdKey& key, uint16_t group, std::string& out) {
 
 std::string staged_prefix(uint64_t run) {
   std::string prefix;
-  append_ordered(kStagedGroup, prefix);
   append_ordered(run, prefix);
   return prefix;
 }
@@ -57,7 +55,7 @@ void for_each_id(const IdPage& page, bool texts, F&& f) {
 }
 
 Status add_staged_page(std::string_view key, std::string_view bytes, IdSectionBuilder& section) {
-  const bool texts = key[sizeof(uint16_t) + sizeof(uint64_t)] != 0;
+  const bool texts = key[sizeof(uint64_t)] != 0;
   while (!texts && !bytes.empty()) {
     section.add(true, IdEntry::meta(bytes.data()), bytes.substr(0, IdEntry::kUuidBytes));
     bytes.remove_prefix(IdEntry::kUuidBytes);
@@ -81,10 +79,10 @@ struct IdSpill::Place {
 
 Status IdSpill::open() {
   if (store_ != nullptr) return Status();
-  const auto useless = [lowest = lowest_](std::string_view key, std::string_view value) {
-    if (value.size() != sizeof(uint64_t) || key.starts_with("\xFF\xFF")) return false;
+  const auto useless = [lowest = lowest_](std::string_view, std::string_view value) {
     return IdMeta::expired(IdEntry::load<uint64_t>(value.data()), EventTime{*lowest});
   };
+  STRAND_TRY(staged_, space_.open({}));
   STRAND_TRY(store_, space_.open({.lookups = true, .useless = useless}));
   return Status();
 }
@@ -198,7 +196,7 @@ Status IdSpill::stage(const IdPages& pages, uint64_t run) {
   const std::string prefix = staged_prefix(run);
   std::string key;
   uint32_t at = 0;
-  return store_->put([&](std::string_view& next_key, std::string_view& value) {
+  return staged_->put([&](std::string_view& next_key, std::string_view& value) {
     if (at == pages.uuids.size() + pages.texts.size()) return false;
     const bool texts = at >= pages.uuids.size();
     const IdPage& page = texts ? *pages.texts[at - pages.uuids.size()] : *pages.uuids[at];
@@ -225,7 +223,7 @@ uint64_t IdSpill::add_staged(SnapshotBuilder& out, const std::string& name, Even
   uint64_t bytes = 0;
   const auto flush = [&] {
     if (together.empty()) return;
-    const auto make = [store = store_, runs = std::exchange(together, {})]() -> Result<SectionBytes> {
+    const auto make = [store = staged_, runs = std::exchange(together, {})]() -> Result<SectionBytes> {
       IdSectionBuilder section;
       for (const auto& [run, pin] : runs) {
         STRAND_OK(store->scan(staged_prefix(run), [&](std::string_view key, std::string_view page) {
@@ -252,7 +250,7 @@ Status IdSpill::drop_staged(uint64_t before) {
   for (Run& run : runs_) {
     if (run.staged && run.number < before) run.durable = true;
     if (!run.durable || !run.staged || run.pin.use_count() > 1) continue;
-    STRAND_OK(store_->drop(staged_prefix(run.number)));
+    STRAND_OK(staged_->drop(staged_prefix(run.number)));
     run.staged = false;
   }
   return Status();

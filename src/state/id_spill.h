@@ -72,6 +72,7 @@ class IdSpill {
 
   SpillSpace& space_;
   std::shared_ptr<SpillStore> store_;
+  std::shared_ptr<SpillStore> staged_;
   std::shared_ptr<std::atomic<int64_t>> lowest_ =
       std::make_shared<std::atomic<int64_t>>(EventTime::min().millis);
   std::deque<Run> runs_;  // that have not expired whole

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "state/aggregate_spill.h"
+#include "state/cold_groups.h"
 #include "state/id_section.h"
-#include "state/row_spill.h"
 #include "state/snapshot.h"
 
 namespace strand::state {
@@ -12,7 +12,7 @@ namespace strand::state {
 /// more than memory holds.
 inline bool is_read_late(const SectionRef& ref) {
   return ref.name == kIdsSection || ref.name == kMergedIdsSection || AggregateSpill::is_run(ref) ||
-         RowSpill::is_section(ref);
+         RowSpill::is_section(ref) || ref.name == kHotGroupsSection;
 }
 
 }  // namespace strand::state

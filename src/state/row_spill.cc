@@ -12,7 +12,6 @@ namespace strand::state {
 namespace {
 
 constexpr std::string_view kRowSection = "rows/";  // and a number
-constexpr uint16_t kStagedRows = 0xFFFF;           // no key group
 constexpr size_t kRowBlockBytes = size_t{32} << 10;
 constexpr uint64_t kWholeFrom = uint64_t{16} << 20;
 
@@ -23,7 +22,7 @@ std::string group_prefix(int32_t group) {
 }
 
 std::string staged_rows_prefix(uint64_t piece) {
-  std::string prefix = group_prefix(kStagedRows);
+  std::string prefix;
   append_ordered(piece, prefix);
   return prefix;
 }
@@ -82,10 +81,10 @@ bool RowSpill::is_section(const SectionRef& ref) { return ref.name.starts_with(k
 
 Status RowSpill::open() {
   if (store_ != nullptr) return Status();
-  const auto useless = [of = useless_](std::string_view key, std::string_view value) {
-    if (key.starts_with("\xFF\xFF")) return false;
+  const auto useless = [of = useless_](std::string_view, std::string_view value) {
     return value.empty() || (*of && (*of)(value));
   };
+  STRAND_TRY(stage_, space_.open({}));
   STRAND_TRY(store_, space_.open({.lookups = true, .useless = useless}));
   return Status();
 }
@@ -117,7 +116,7 @@ Status RowSpill::stage(size_t n, const Row& row) {
   std::string key;
   std::string value;
   std::string bytes;
-  return store_->put([&](std::string_view& next_key, std::string_view& next_value) {
+  return stage_->put([&](std::string_view& next_key, std::string_view& next_value) {
     if (at == n) return false;
     if (piece_bytes >= most) {
       staged_.push_back({next_piece_++});
@@ -153,9 +152,9 @@ Status RowSpill::take(std::span<const std::string_view> keys,
 
 Status RowSpill::for_each(const Visit& f) const {
   if (store_ == nullptr) return Status();
-  return store_->view()->scan(
-      "", group_prefix(kStagedRows),
-      [&](std::string_view key, std::string_view value) { return value.empty() ? Status() : f(key, value); });
+  return store_->view()->scan("", "", [&](std::string_view key, std::string_view value) {
+    return value.empty() ? Status() : f(key, value);
+  });
 }
 
 bool RowSpill::shall_write_whole() const {
@@ -178,7 +177,7 @@ void RowSpill::snapshot(SnapshotBuilder& out) {
 }
 
 void RowSpill::add_piece(SnapshotBuilder& out, const Piece& piece) const {
-  const auto make = [store = store_, pin = piece.pin,
+  const auto make = [store = stage_, pin = piece.pin,
                      prefix = staged_rows_prefix(piece.number)]() -> Result<SectionBytes> {
     std::string bytes;
     STRAND_OK(store->scan(prefix, [&](std::string_view, std::string_view rows) {
@@ -241,7 +240,7 @@ Status RowSpill::drop_staged() {
   Status status;
   std::erase_if(staged_, [&](const Piece& piece) {
     if (!status.ok() || !piece.durable || piece.pin.use_count() > 1) return false;
-    status = store_->drop(staged_rows_prefix(piece.number));
+    status = stage_->drop(staged_rows_prefix(piece.number));
     return status.ok();
   });
   return status;

@@ -86,6 +86,7 @@ class RowSpill {
   KeyGroupRange groups_;
   std::shared_ptr<const Useless> useless_;
   std::shared_ptr<SpillStore> store_;
+  std::shared_ptr<SpillStore> stage_;
   int64_t rows_ = 0;
   uint64_t next_piece_ = 1;  // numbers of sections ascend, also across restores
   std::deque<Piece> staged_;

@@ -213,7 +213,10 @@ class RocksStore : public SpillStore {
     options_.max_background_jobs = 2;
     options_.compaction_filter = useless_.get();
     options_.listeners.push_back(merged_);
-    // Two levels: runs as they come, and what they were merged to.
+    // Runs that are looked up come in any order of keys: runs of about one size are merged, so that an entry
+    // is written some times and not once for each few runs behind it. Runs that are only scanned lie behind
+    // each other: two levels, and no merging.
+    if (lookups) options_.compaction_style = rocksdb::kCompactionStyleUniversal;
     options_.num_levels = 2;
     options_.level0_file_num_compaction_trigger = kRunsMerged;
     options_.level0_slowdown_writes_trigger = 2 * kRunsMax;
