@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -17,6 +18,7 @@ namespace {
 
 /// Flink's limit.
 constexpr int64_t kMaxParallelism = 32'768;
+constexpr int64_t kAutomatic = -1;  // as in Flink
 
 /// Reads settings of one plan, each with its place for messages.
 class Settings {
@@ -76,18 +78,28 @@ std::string value_of(const std::map<std::string, std::string>& environment, cons
   return found == environment.end() ? std::string() : found->second;
 }
 
+/// Room for half as many subtasks again, a power of two. Source: Flink KeyGroupRangeAssignment,
+/// computeDefaultMaxParallelism.
+int64_t default_max_parallelism(int64_t parallelism) {
+  const auto room = std::bit_ceil(static_cast<uint64_t>(parallelism + parallelism / 2));
+  return std::clamp<int64_t>(static_cast<int64_t>(room), 128, kMaxParallelism);
+}
+
 Status read_parallelism(const Settings& settings, int cores, runtime::JobOptions& out) {
   const std::string highest_key = "pipeline.max-parallelism";
   const std::string table_key = "table.exec.resource.default-parallelism";
-  STRAND_TRY(const int64_t highest, settings.integer(highest_key, 128));
+  STRAND_TRY(const int64_t of_table, settings.integer(table_key, -1));
+  const std::string key = of_table > 0 ? table_key : "parallelism.default";
+  STRAND_TRY(const int64_t asked, settings.integer(key, cores));
+  STRAND_TRY(const int64_t given, settings.integer(highest_key, kAutomatic));
+  const int64_t highest =
+      given != kAutomatic ? given : default_max_parallelism(std::clamp<int64_t>(asked, 1, kMaxParallelism));
   if (highest < 1 || highest > kMaxParallelism) {
     return Status(ErrorCode::kBadOption, "'" + highest_key + "' expects a whole number from 1 to " +
                                              std::to_string(kMaxParallelism) + ", found '" +
                                              std::to_string(highest) + "'")
         .at(settings.origin(highest_key));
   }
-  STRAND_TRY(const int64_t of_table, settings.integer(table_key, -1));
-  const std::string key = of_table > 0 ? table_key : "parallelism.default";
   STRAND_TRY(const int64_t wanted, settings.integer(key, std::min<int64_t>(cores, highest)));
   if (wanted < 1 || wanted > highest) {
     return Status(ErrorCode::kBadOption, "'" + key + "' expects a whole number from 1 to '" + highest_key +
@@ -98,6 +110,7 @@ Status read_parallelism(const Settings& settings, int cores, runtime::JobOptions
   }
   out.parallelism = static_cast<int32_t>(wanted);
   out.max_parallelism = static_cast<int32_t>(highest);
+  out.keeps_max_parallelism = given == kAutomatic;
   return Status();
 }
 

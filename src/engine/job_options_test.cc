@@ -25,6 +25,18 @@ TEST(JobOptions, ParallelismIsThatOfTheMachineUnlessItIsGivenOrTheKeyGroupsAreFe
       1);
 }
 
+// F250
+TEST(JobOptions, TheMaximumParallelismLeavesRoomToGrowUnlessItIsGiven) {
+  const auto highest = [](std::map<std::string, std::string> settings) {
+    return job_options(with(settings), {"/j"}, kMachine)->max_parallelism;
+  };
+  EXPECT_EQ(highest({}), 128);
+  EXPECT_EQ(highest({{"parallelism.default", "85"}}), 128);
+  EXPECT_EQ(highest({{"parallelism.default", "86"}}), 256);
+  EXPECT_EQ(highest({{"parallelism.default", "30000"}}), 32'768);
+  EXPECT_EQ(highest({{"parallelism.default", "86"}, {"pipeline.max-parallelism", "128"}}), 128);
+}
+
 TEST(JobOptions, WhatCannotBeIsRefusedWithItsOrigin) {
   const auto refused =
       job_options(with({{"parallelism.default", "3"}, {"pipeline.max-parallelism", "2"}}), {"/j"}, kMachine);

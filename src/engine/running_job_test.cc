@@ -325,6 +325,15 @@ class RestoreTest : public RunningJobTest {
   checkpoint::Manifest manifest_;
 };
 
+TEST_F(RestoreTest, TheMaximumParallelismIsThatOfTheSnapshotUnlessAnotherIsGiven) {
+  manifest_.max_parallelism = 256;
+  options_.keeps_max_parallelism = true;
+  EXPECT_NE(restored(), nullptr);
+  options_.keeps_max_parallelism = false;
+  const auto refused = runtime::JobAttempt::start(plan_, registry_, options_, {}, env(), nullptr);
+  EXPECT_EQ(refused.status().code(), ErrorCode::kMaxParallelism);
+}
+
 TEST_F(RestoreTest, ASnapshotOfANewerGenerationBeginsAHigherOne) {
   manifest_.generation = Generation{3};
   options_.taken = Generation{5};

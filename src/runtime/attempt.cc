@@ -90,6 +90,8 @@ Status JobAttempt::choose(const RestoreChoice& choice) {
         {}};
   }
   manifest_ = std::move(manifest);
+  if (options_.keeps_max_parallelism && options_.parallelism <= manifest_->max_parallelism)
+    options_.max_parallelism = manifest_->max_parallelism;
   return check_fits();
 }
 

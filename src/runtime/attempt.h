@@ -28,6 +28,7 @@ struct JobOptions {
   std::string savepoint_dir;
   int32_t parallelism = 1;
   int32_t max_parallelism = 128;
+  bool keeps_max_parallelism = false;  // a job that has a snapshot keeps its own, whatever stands here
   Duration tick_interval{200};
   std::optional<Duration> future_skew;
   bool stream_time = true;

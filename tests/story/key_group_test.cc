@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/job_options.h"
 #include "tests/story/typed_job.h"
 
 namespace strand::story {
@@ -77,6 +78,18 @@ TEST(Q, F247_F248_F249_RangesOfTheSubtasks) {
   for (int32_t group = 0; group < 128; ++group)
     agree = agree && three[static_cast<size_t>(owner_of(group, 3, 128))].contains(group);
   fact("F249", tuple(ranges_text(three), agree));
+}
+
+TEST(Q, F250_TheMaximumParallelismFollowsFromTheParallelism) {
+  std::vector<std::string> highest;
+  for (const char* parallelism : {"1", "85", "86", "100", "1000", "30000"}) {
+    plan::Plan plan;
+    plan.settings["parallelism.default"] = {parallelism, "job.sql:1:1"};
+    const auto options = engine::job_options(plan, {"/job"}, {1, int64_t{1} << 30});
+    ASSERT_TRUE(options.ok()) << options.status().to_string();
+    highest.push_back(text(options->max_parallelism));
+  }
+  fact("F250", list_of(highest));
 }
 
 TEST(Q, F252_KeysMoveAndEveryGroupHasOneOwner) {

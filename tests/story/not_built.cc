@@ -15,7 +15,6 @@ constexpr Reasoned kMissing[] = {
     {"a decision: a transaction is opened when its checkpoint is complete, and lives for milliseconds (X5)",
      "F226 F227"},
     {"Kafka, and the lint rules of its transactions", "F229 F230 F231 F232"},
-    {"a maximum parallelism that follows from the parallelism, as Flink's", "F250"},
     {"a TTL that reads prolong, or that a compaction enforces", "C209 C210"},
     {"a savepoint from which another form of the job goes on, in the simulator", "C303"},
     {"`strandline lag`", "C304"},

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Reasoned kOnce[] = {
     {"they speak of subtasks and of the groups that each owns, and set the parallelism themselves",
-     "F190 F243 F244 F245 F246 F247 F248 F249 F251 F252"},
+     "F190 F243 F244 F245 F246 F247 F248 F249 F250 F251 F252"},
     {"what `explain` predicts from the settings and a given rate, parallelism among them",
      "F001 F002 F003 F004 F005 F006 F007 F008 F009 F010 F100 F101 F134 F135 F162 F210 F280 F281 F282"},
     {"two channels of one operator, filled by hand", "F143 F144 F145"},
