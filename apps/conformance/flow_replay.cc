@@ -124,13 +124,14 @@ Status FlowReplay::load(Lane& lane, const Snapshot& from) {
 Status FlowReplay::snapshot(int64_t id) {
   Snapshot& taken = snapshots_[id];
   taken = {};
+  ++epoch_.value;
   for (const auto& lane : lanes_) {
-    state::SnapshotBuilder builder(Epoch{id}, lane->context.key_groups);
+    state::SnapshotBuilder builder(epoch_, lane->context.key_groups);
     builder.set_operator(lane->context.operator_id);
     STRAND_OK(lane->op->before_barrier(out_));
-    STRAND_OK(lane->op->snapshot(Epoch{id}, builder));
+    STRAND_OK(lane->op->snapshot(epoch_, builder));
     STRAND_TRY(const auto refs, builder.write(env_.files, "files"));
-    lane->op->snapshot_written(Epoch{id}, refs);
+    lane->op->snapshot_written(epoch_, refs);
     taken.sections.insert(taken.sections.end(), refs.begin(), refs.end());
     const auto floors = lane->context.floor.at_barrier(lane->context.key_groups, lane->context.watermark);
     taken.floors.insert(taken.floors.end(), floors.begin(), floors.end());

@@ -76,6 +76,7 @@ class FlowReplay : public Replay {
   std::vector<std::unique_ptr<Lane>> lanes_;
   time::CombinedStatus inputs_;
   std::map<int64_t, Snapshot> snapshots_;
+  Epoch epoch_{0};  // of the newest snapshot: none is used twice
   Collector out_;
   Json watermarks_ = Json::array();
   Json statuses_ = Json::array();

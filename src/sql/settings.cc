@@ -47,8 +47,11 @@ constexpr std::array kSettings = {
                 1},
     SettingSpec{"pipeline.auto-watermark-interval", kDuration, "200 ms", "",
                 "time between two watermarks; 0: behind each row"},
-    SettingSpec{"pipeline.max-parallelism", kInteger, "128", "",
-                "key groups: the most subtasks the job can ever have", 1},
+    SettingSpec{
+        "pipeline.max-parallelism", kInteger, "", "",
+        "key groups: the most subtasks the job can ever have; that of its state, else 128, or room for half "
+        "as many subtasks again, if not set",
+        1},
     SettingSpec{"pipeline.name", kText, "", "", "the job's name; the file's name if not set"},
     SettingSpec{"restart-strategy.exponential-delay.attempts-before-reset-backoff", kInteger, "", "",
                 "restarts before the job fails", 1},

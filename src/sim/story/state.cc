@@ -142,7 +142,7 @@ class StateReader {
     const columnar::SchemaPtr input = node.inputs[0].node->schema(node.inputs[0].port);
     const ops::Keys keys(input, group.keys);
     state::StatePages pool;
-    state::AggregateTable table(pool, {accumulators, true, group.retention.has_value()});
+    state::AggregateTable table(pool, {accumulators, true, group.retention || group.ttl});
     ByteReader in(section.bytes());
     STRAND_OK(table.decode(in, kAll, kMaxParallelism, table.keeps_emitted()));
     table.for_each([&](const char* row) {
