@@ -148,7 +148,9 @@ TEST(Cases, C18_AnIdIsKeptByEventTimeOverAnOutage) {
                          "CREATE VIEW first_clicks AS SELECT " + hint +
                          " click_id FROM clicks QUALIFY ROW_NUMBER() OVER (PARTITION BY click_id ORDER BY "
                          "read_time) = 1;\n"
-                         "INSERT INTO counts SELECT click_id, COUNT(*) FROM first_clicks GROUP BY click_id;",
+                         "INSERT INTO counts SELECT /*+ STATE_TTL('first_clicks' = '3650 d') */ click_id, "
+                         "COUNT(*) FROM first_clicks"
+                         " GROUP BY click_id;",
                      clicks.branch);
     return last_value(*run, "x0", "n");
   };

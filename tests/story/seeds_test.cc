@@ -109,7 +109,9 @@ int64_t counted_with_ttl(const std::vector<Duration>& copies) {
                        set_table("counts", "click_id STRING, n BIGINT, PRIMARY KEY (click_id)") +
                        "CREATE VIEW first_clicks AS SELECT click_id FROM clicks"
                        " QUALIFY ROW_NUMBER() OVER (PARTITION BY click_id ORDER BY read_time) = 1;\n"
-                       "INSERT INTO counts SELECT click_id, COUNT(*) FROM first_clicks GROUP BY click_id;",
+                       "INSERT INTO counts SELECT /*+ STATE_TTL('first_clicks' = '3650 d') */ click_id, "
+                       "COUNT(*) FROM first_clicks"
+                       " GROUP BY click_id;",
                    clicks.branch);
   return last_value(*run, "x0", "n");
 }
@@ -130,7 +132,9 @@ TEST_P(Seeds, C211_AReplayOfMonthsForgetsNothing) {
                        set_table("counts", "click_id STRING, n BIGINT, PRIMARY KEY (click_id)") +
                        "CREATE VIEW first_clicks AS SELECT click_id FROM clicks"
                        " QUALIFY ROW_NUMBER() OVER (PARTITION BY click_id ORDER BY read_time) = 1;\n"
-                       "INSERT INTO counts SELECT click_id, COUNT(*) FROM first_clicks GROUP BY click_id;",
+                       "INSERT INTO counts SELECT /*+ STATE_TTL('first_clicks' = '3650 d') */ click_id, "
+                       "COUNT(*) FROM first_clicks"
+                       " GROUP BY click_id;",
                    clicks.branch);
   EXPECT_EQ(last_value(*run, "x0", "n"), 1);
   EXPECT_EQ(counted_with_ttl({kOverADay}), 2) << "live it is counted again";
