@@ -183,34 +183,45 @@ void tell_beginning(const RunCommand& command, const plan::Plan& plan, const Con
   events.on_event(std::move(event));
 }
 
-}  // namespace
+/// Where a job lives, what it is called, and how it runs there.
+struct Home {
+  std::string name;
+  JobFolder folder;
+  runtime::JobOptions options;
+};
 
-Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registry& registry, env::Env env) {
+/// The job's own folder, or that of a version beside another.
+Result<Home> home_of(const plan::Plan& plan, const RunCommand& command, env::Env env) {
   const std::string root = state_root(command.state, command.environment);
-  JobFolder folder = job_folder(root, plan.job);
-  const auto taken = newest_version(*env.files, folder);
-  if (!taken.ok()) return report(taken.status());
-  std::string name = plan.job;
+  Home home{plan.job, job_folder(root, plan.job), {}};
+  STRAND_TRY(const Generation taken, newest_version(*env.files, home.folder));
   std::optional<Version> version;
   if (!command.beside.empty()) {
     const bool from_snapshot = restore_choice(command.from, plan).kind == runtime::RestoreChoice::Kind::kPath;
-    auto found = version_beside(env, root, plan.job, command.beside, from_snapshot);
-    if (!found.ok()) return report(found.status());
-    version = *std::move(found);
-    folder = version->folder;
-    name = version->name;
+    STRAND_TRY(version, version_beside(env, root, plan.job, command.beside, from_snapshot));
+    home.name = version->name;
+    home.folder = version->folder;
   }
+  STRAND_TRY(home.options, job_options(plan, home.folder, this_machine()));
+  home.options.once = command.once;
+  home.options.taken = taken;
+  if (version) {
+    home.options.generation = version->generation;
+    home.options.elder = version->elder;
+    home.options.known_as = home.name;
+  }
+  return home;
+}
+
+}  // namespace
+
+Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registry& registry, env::Env env) {
+  auto found = home_of(plan, command, env);
+  if (!found.ok()) return report(found.status());
+  const JobFolder folder = found->folder;
+  const std::string name = found->name;
   auto log = log_options(command.log_format, command.environment);
   if (!log.ok()) return report(log.status());
-  auto options = job_options(plan, folder, this_machine());
-  if (!options.ok()) return report(options.status());
-  options->once = command.once;
-  options->taken = *taken;
-  if (version) {
-    options->generation = version->generation;
-    options->elder = version->elder;
-    options->known_as = name;
-  }
   auto restart = restart_options(plan);
   if (!restart.ok()) return report(restart.status());
   const auto alarm_after = no_progress_after(plan);
@@ -223,7 +234,7 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   forget_last_end(*env.files, folder.run());
 
   RunReport run_report(stderr, *log, name);
-  RunningJob job(std::move(plan), registry, *std::move(options), *restart, env, &run_report.events());
+  RunningJob job(std::move(plan), registry, std::move(found->options), *restart, env, &run_report.events());
   std::unique_ptr<ControlServer> server;
   if (!command.ui.off) {
     auto started = ControlServer::start(control_of(job), command.ui, name, folder.run(), getpid(), env);
