@@ -89,7 +89,7 @@ Result<Version> version_beside(env::Env env, const std::string& root, const std:
   }
   if (!from_snapshot) {
     return Status(ErrorCode::kBadUsage, "expected --from with a savepoint of '" + elder +
-                                             "', which a new version goes on from; found none")
+                                            "', which a new version goes on from; found none")
         .at("--beside " + elder)
         .hint("take one with strandline savepoint " + elder);
   }
