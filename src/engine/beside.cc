@@ -57,6 +57,10 @@ Version version_of(env::Env env, const std::string& root, const std::string& job
   version.elder = [&files = *env.files,
                    elder = job_folder(root, newest.beside)]() -> Result<checkpoint::Elder> {
     STRAND_TRY(checkpoint::Elder found, look(files, elder));
+    if (found.attempts.empty()) {
+      return Status(ErrorCode::kFileNotFound, "expected the checkpoints of the older version, found none")
+          .at(elder.root);
+    }
     found.ended = has_ended(files, elder.run());
     return found;
   };
@@ -77,7 +81,10 @@ Result<Version> version_beside(env::Env env, const std::string& root, const std:
   if (older.attempts.empty()) {
     return Status(ErrorCode::kNoSuchJob, "expected a version '" + elder +
                                              "' of this job, which has run below " + root + "; found none")
-        .hint("strandline status shows what runs; without --beside the job starts on its own");
+        .hint(
+            "strandline status shows what runs; without --beside the job starts on its own. A version that "
+            "has run "
+            "beside another needs the folder of that one: put it back");
   }
   STRAND_OK(env.files->make_dirs(family.run()));
   STRAND_TRY(const auto lock, env.files->lock(family.run() + "/versions.lock", "run --beside " + elder));

@@ -96,6 +96,15 @@ TEST_F(Beside, TheOlderOneHasEndedWhenItSaysSo) {
   EXPECT_FALSE(version->elder()->ended) << "it runs again";
 }
 
+TEST_F(Beside, AnOlderOneWhoseFolderIsGoneHasNotEndedButIsMissing) {
+  const auto version = start(true);
+  ASSERT_TRUE(version.ok());
+  ASSERT_TRUE(real_.files.remove_all(job_folder(root_, "counts").checkpoints()).ok());
+  const auto gone = version->elder();
+  EXPECT_EQ(gone.status().code(), ErrorCode::kFileNotFound);
+  EXPECT_THAT(gone.status().to_string(), HasSubstr("/counts"));
+}
+
 TEST_F(Beside, ADamagedRecordIsRefusedByItsName) {
   ASSERT_TRUE(start(true).ok());
   ASSERT_TRUE(env::write_atomically(real_.files, root_ + "/counts", "versions", "{\"newest\": 1}").ok());

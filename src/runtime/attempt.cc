@@ -357,12 +357,23 @@ void JobAttempt::record_swept() {
   });
 }
 
+/// Once: it is looked at again after each checkpoint.
+void JobAttempt::tell_elder_is_hidden(const Status& why) {
+  if (std::exchange(told_elder_is_hidden_, true)) return;
+  obs::Event event{obs::Level::kWarn, static_cast<int>(why.code()), "older_version_hidden", now_, {}};
+  emit(event.with("reason", why.to_string())
+           .with("hint",
+                 "what only the older version has written stays in the tables until its folder can be "
+                 "read: mend that, or stop both and run this one again"));
+}
+
 /// B1: once the older version has ended, the sinks sweep what only that has written.
 void JobAttempt::look_at_elder() {
   background([this, look = options_.elder]() -> std::function<void()> {
     const Result<checkpoint::Elder> elder = look();
     return [this, elder] {
-      if (!elder.ok() || !elder->ended || !std::exchange(elder_runs_, false)) return;
+      if (!elder.ok()) return tell_elder_is_hidden(elder.status());
+      if (!elder->ended || !std::exchange(elder_runs_, false)) return;
       tell_tasks(EldersEnded{elder->highest_used});
       emit(obs::Event{obs::Level::kInfo, 0, "older_version_ended", now_, {}}.with(
           "message", "the older version has ended: what only that has written goes"));

@@ -139,6 +139,7 @@ class JobAttempt {
   Status feed(const checkpoint::Event& event, WallTime now) { return act(coordinator_->on(event, now), now); }
   void record_swept();
   void look_at_elder();
+  void tell_elder_is_hidden(const Status& why);
   void write_manifest(const checkpoint::WriteManifest& action, WallTime now);
   Status watch_memory(WallTime now);
   void tell_tasks(const TaskMessage& message);
@@ -162,6 +163,7 @@ class JobAttempt {
   std::optional<checkpoint::Manifest> manifest_;
   std::vector<AttemptRecord> history_;
   bool elder_runs_ = false;
+  bool told_elder_is_hidden_ = false;
   std::unique_ptr<checkpoint::Coordinator> coordinator_;
   mutable std::mutex coordinator_mutex_;
   Graph graph_;

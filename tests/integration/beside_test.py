@@ -96,6 +96,10 @@ def test(checks, jobs):
     jobs.click(8, a=1)
     checks.check(jobs.wait_row("bot", 7, (4, 1)), "until it is stopped the older one writes", jobs.rows())
 
+    stray = shell.put("state/counts/checkpoints/attempts/g1-a9", "no record")
+    checks.check(wait_for(lambda: "older_version_hidden" in v2.log()), "a folder of the older version that cannot be read is told of", v2.log()[-800:])
+    checks.check("STRAND-5002" in v2.log() and "g1-a9" in v2.log(), "with its number and the file", v2.log()[-800:])
+    (shell.folder / stray).unlink()
     shell.run("stop", "counts")
     checks.equal(v1.end(), 0, "the older version is stopped")
     checks.check(wait_for(lambda: ("bot", "10:07") not in jobs.rows()), "then what only that has written goes", (jobs.rows(), v2.log()))
