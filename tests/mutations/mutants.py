@@ -36,7 +36,7 @@ MUTANTS = [
            "return !late_read || (hashed_before && window.kind == expr::WindowKind::kTumble);",
            "return true || late_read || hashed_before;",
            more=("src/runtime/graph.cc", "return read_.count({window.node.get(), Port::kLate}) == 0 ||", "return true ||")),
-    Mutant("rows behind a barrier overtake it", "src/runtime/task.cc",
+    Mutant("rows behind a barrier overtake it", "src/runtime/inputs.cc",
            "if (aligner_.blocked(channel) || held_[channel]) continue;", "if (held_[channel]) continue;"),
     Mutant("a checkpoint does not wait for the last task", "src/checkpoint/coordinator.cc",
            "!under_way_->waiting.empty()) return;", "under_way_->waiting.size() > 1) return;"),

@@ -4,6 +4,7 @@
     tests/mutations/run.py                    # all; some minutes each
     tests/mutations/run.py --only "late test" # those whose name contains this
     tests/mutations/run.py --list
+    tests/mutations/run.py --there             # builds nothing: is what the mutants change still in the source?
 
 The copy is in build/mutations; the first build there takes as long as one from nothing. A mutant that nobody notices, or
 whose text is not in the source any more, makes the exit code 1.
@@ -35,6 +36,14 @@ def copy_source(into):
             shutil.copy2(source, into / name)
 
 
+def edits_of(mutant):
+    return [(mutant.file, mutant.old, mutant.new), *([mutant.more] if mutant.more else [])]
+
+
+def there(source, mutant):
+    return all((source / file).exists() and (source / file).read_text().count(old) == 1 for file, old, _ in edits_of(mutant))
+
+
 def build(source, targets, jobs):
     folder = source / "build/release"
     if not (folder / "build.ninja").exists():
@@ -64,6 +73,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="part of a name")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--there", action="store_true", help="only look whether the source has the texts")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     arguments = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if arguments.only in mutant.name]
@@ -71,6 +81,12 @@ def main():
         for mutant in chosen:
             print(f"{mutant.name:60} {mutant.file}")
         return 0
+    if arguments.there:
+        gone = [mutant for mutant in chosen if not there(ROOT, mutant)]
+        for mutant in gone:
+            print(f"{mutant.name:60} NOT THERE: the source has other text")
+        print(f"{len(chosen) - len(gone)} there, {len(gone)} not")
+        return 1 if gone or not chosen else 0
     source = ROOT / "build/mutations"
     copy_source(source)
     targets = sorted({(mutant.command or SIMULATE)[0].removeprefix("bin/") for mutant in chosen})
@@ -84,9 +100,9 @@ def main():
     missed = 0
     for mutant in chosen:
         began = time.monotonic()
-        edits = [(mutant.file, mutant.old, mutant.new), *([mutant.more] if mutant.more else [])]
+        edits = edits_of(mutant)
         texts = {file: (source / file).read_text() for file, _, _ in edits}
-        if any(texts[file].count(old) != 1 for file, old, _ in edits):
+        if not there(source, mutant):
             print(f"{mutant.name:60} NOT THERE: the source has other text", flush=True)
             missed += 1
             continue
