@@ -54,9 +54,11 @@ template <class T>
 void add_sum(char* acc, T value, int64_t n) {
   if constexpr (std::is_same_v<T, Int128>) {
     static const Int128 kLimit = decimal_limit();
-    const Int128 sum = load<Int128>(acc + 8) + value;
+    Int128 sum;
+    const bool wrapped = __builtin_add_overflow(load<Int128>(acc + 8), value, &sum);
     const int64_t before = load<int64_t>(acc);
-    const bool overflow = before == kOverflowed || n == kOverflowed || sum >= kLimit || sum <= -kLimit;
+    const bool overflow =
+        wrapped || before == kOverflowed || n == kOverflowed || sum >= kLimit || sum <= -kLimit;
     store(acc, overflow ? kOverflowed : before + n);
     store(acc + 8, overflow ? Int128{0} : sum);
   } else if constexpr (std::is_same_v<T, int64_t>) {
