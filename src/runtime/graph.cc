@@ -37,14 +37,13 @@ class GraphMaker {
     out.node = node;
     out.id = node->id;
     STRAND_TRY(out.parallelism, parallelism_of(*node));
-    const bool is_sink = std::holds_alternative<plan::SinkWrite>(node->detail);
     for (const plan::Input& input : node->inputs) {
       const size_t from = graph_index(input);
       const bool exchange = out.parallelism > 1 && !input.hash_keys.empty();
+      STRAND_TRY(const bool one, always_one(*node, input));
       out.inputs.push_back({from, input.port, exchange ? input.hash_keys : std::vector<size_t>{}, false,
                             input.number, input.groups, input.broadcast && out.parallelism > 1,
-                            !is_sink && !input.broadcast && (input.single || !input.hash_keys.empty()),
-                            input.hash_keys});
+                            !input.broadcast && (one || !input.hash_keys.empty()), input.hash_keys});
     }
     if (std::holds_alternative<plan::WindowAggregate>(node->detail) &&
         (split_.contains(out.id) || wants_partials(out))) {
@@ -74,6 +73,15 @@ class GraphMaker {
     STRAND_TRY(const connect::Connector* connector,
                registry_.find(sink->table.options, connect::TableUse::kWrite));
     return connector->parallel_sink ? of_inputs : 1;
+  }
+
+  /// One subtask reads the input, whatever the parallelism.
+  Result<bool> always_one(const plan::Node& node, const plan::Input& input) const {
+    const auto* sink = std::get_if<plan::SinkWrite>(&node.detail);
+    if (sink == nullptr) return input.single;
+    STRAND_TRY(const connect::Connector* connector,
+               registry_.find(sink->table.options, connect::TableUse::kWrite));
+    return !connector->parallel_sink;
   }
 
   bool wants_partials(const GraphNode& window) {

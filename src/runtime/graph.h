@@ -54,8 +54,7 @@ struct GraphNode {
     bool groups = false;     // keys is the column of the key group
     bool broadcast = false;  // to every subtask of the reader
     /// Which subtask a row belongs to follows from the row, at any parallelism: its key columns, or there is
-    /// only one. So a barrier may overtake it, but not in front of a sink, where it waits for what was
-    /// written.
+    /// only one. So a barrier may overtake it.
     bool overtakable = false;
     std::vector<size_t> partition = {};  // the key columns, also where one subtask reads
   };

@@ -83,6 +83,7 @@ class TaskMaker {
     bool overtakable = true;                        // all that comes from other stages
     std::vector<std::vector<std::string>> columns;  // by subtask and channel
     std::vector<std::shared_ptr<PipelineTask>> pipelines;
+    std::vector<std::shared_ptr<SinkTask>> sinks;
   };
   struct Place {
     size_t slot = 0;
@@ -373,6 +374,8 @@ class TaskMaker {
       if (parts != nullptr && s == 0) {
         for (const auto& part : *parts) task->restore_ledger(part.ledger);
       }
+      if (stage.overtakable) task->let_overtake(stage.columns[s]);
+      stage.sinks.push_back(task);
       STRAND_OK(task->start());
       tasks_.sinks.push_back(task);
       tasks_.all.push_back(std::move(task));
@@ -435,8 +438,13 @@ class TaskMaker {
   }
 
   void give(size_t reader, size_t subtask, const InFlight& in_flight, columnar::Batch rows) {
-    const Target target{false, places_[reader].slot, static_cast<size_t>(in_flight.input), 0};
-    stage_of(reader).pipelines[subtask]->restore_in_flight(target, std::move(rows));
+    Stage& stage = stage_of(reader);
+    if (is_sink(reader)) {
+      stage.sinks[subtask]->restore_in_flight(std::move(rows));
+    } else {
+      const Target target{false, places_[reader].slot, static_cast<size_t>(in_flight.input), 0};
+      stage.pipelines[subtask]->restore_in_flight(target, std::move(rows));
+    }
   }
 
   flow::SinkStart sink_start(int32_t subtask, int32_t parallelism) const {

@@ -231,7 +231,8 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
   }
   if (last_ > Epoch{0})
     return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, WallTime::never()};
-  STRAND_TRY(const bool fired, timers(now));
+  // What was held comes before anything new (replay.md F1), what timers of processing time emit included.
+  STRAND_TRY(const bool fired, told_held_ ? timers(now) : Result<bool>(false));
   if (fired || upto == Phase::kTimers) return fired ? progressed : Step{};
   // A tick that is overdue does not wait for the reads of its instant.
   if (source_ != nullptr && !ended_ && source_->next_tick() < now && upto >= Phase::kTicks) {
@@ -251,7 +252,7 @@ Result<Step> PipelineTask::step(WallTime now, Phase upto) {
     return progressed;
   }
   if (messages) return progressed;
-  WallTime until = std::min(chain_->next_wakeup(), inputs_.overtakes_at());
+  WallTime until = std::min(told_held_ ? chain_->next_wakeup() : WallTime::never(), inputs_.overtakes_at());
   if (source_ != nullptr && !ended_) until = std::min({until, source_->next_tick(), source_->poll_again()});
   if (source_ != nullptr && context_.memory_watch->holds_sources()) {
     blocked_ = "memory: the job is near its limit";

@@ -294,24 +294,42 @@ TEST_F(SourceTask, AClockThatIsSetBackMakesNoWaitLonger) {
   EXPECT_TRUE(idle()) << "ticks go on";
 }
 
-// ---- barriers that overtake
+// ---- a task between two others
 
-/// Hands everything on.
+flow::Rows one_row() {
+  const auto schema = std::make_shared<const columnar::Schema>(
+      std::vector<columnar::Field>{{"n", columnar::make_type(columnar::TypeKind::kBigInt, false)}});
+  columnar::BatchBuilder builder(schema);
+  builder.column(0).append(int64_t{1});
+  builder.end_row();
+  return {builder.finish(), false};
+}
+
+/// Hands everything on, and has a row of its own for one instant of the wall clock.
 class Forward final : public flow::Operator {
  public:
+  explicit Forward(WallTime timer = WallTime::never()) : timer_(timer) {}
   Status open(flow::OperatorContext&) override { return Status(); }
   Status process(int, const flow::Batch& batch, flow::Emitter& out) override {
     return out.emit(Port::kMain, batch);
   }
+  Status on_wakeup(flow::Emitter& out) override {
+    timer_ = WallTime::never();
+    return out.emit(Port::kMain, one_row().batch);
+  }
+  WallTime next_wakeup() const override { return timer_; }
+
+ private:
+  WallTime timer_;
 };
 
-class OvertakingTask : public PipelineTaskTest {
+class MiddleTask : public PipelineTaskTest {
  protected:
-  OvertakingTask() {
+  explicit MiddleTask(WallTime timer = WallTime::never()) {
     context_.memory = &roomy_;
     auto chain = std::make_unique<Chain>();
     chain->slots.emplace_back();
-    chain->slots[0].op = std::make_unique<Forward>();
+    chain->slots[0].op = std::make_unique<Forward>(timer);
     chain->slots[0].context.ledger = &chain->slots[0].ledger;
     chain->slots[0].outputs[0].push_back({.gate = true, .index = 0});
     chain->gates.push_back(
@@ -319,17 +337,6 @@ class OvertakingTask : public PipelineTaskTest {
     task_ = std::make_unique<PipelineTask>(
         0, "t", nullptr, std::move(chain), std::vector<flow::Channel*>{&input_},
         std::vector<std::vector<Target>>{{Target{false, 0, 0, 0}}}, KeyGroupRange{0, 127}, context_);
-    task_->let_overtake({"n BIGINT"});
-    input_.push(flow::HeldEnd{});
-    step();
-  }
-  static flow::Rows row() {
-    const auto schema = std::make_shared<const columnar::Schema>(
-        std::vector<columnar::Field>{{"n", columnar::make_type(columnar::TypeKind::kBigInt, false)}});
-    columnar::BatchBuilder builder(schema);
-    builder.column(0).append(int64_t{1});
-    builder.end_row();
-    return {builder.finish(), false};
   }
   Step step() { return PipelineTaskTest::step(*task_, WallTime{0}); }
 
@@ -339,9 +346,40 @@ class OvertakingTask : public PipelineTaskTest {
   std::unique_ptr<PipelineTask> task_;
 };
 
+class TaskWithATimer : public MiddleTask {
+ protected:
+  TaskWithATimer() : MiddleTask(WallTime{-1}) {}
+};
+
+// F1: sinks flush before any new output, and rows in flight are older than what a timer makes of restored
+// state.
+TEST_F(TaskWithATimer, FiresNoTimerBeforeItHasToldWhatItHolds) {
+  EXPECT_EQ(step().until, WallTime::never());
+  ASSERT_EQ(output_.front(), nullptr);
+  input_.push(flow::HeldEnd{});
+  while (step().state == Step::State::kProgressed) {
+  }
+  ASSERT_NE(output_.front(), nullptr);
+  EXPECT_TRUE(std::holds_alternative<flow::HeldEnd>(*output_.front()));
+  output_.pop();
+  ASSERT_NE(output_.front(), nullptr);
+  EXPECT_TRUE(std::holds_alternative<flow::Rows>(*output_.front()));
+}
+
+// ---- barriers that overtake
+
+class OvertakingTask : public MiddleTask {
+ protected:
+  OvertakingTask() {
+    task_->let_overtake({"n BIGINT"});
+    input_.push(flow::HeldEnd{});
+    step();
+  }
+};
+
 TEST_F(OvertakingTask, ABarrierPassesWhileTheReaderIsSlow) {
   for (int i = 0; i < 200; ++i) {
-    input_.push(row());
+    input_.push(one_row());
     step();
   }
   ASSERT_EQ(step().state, Step::State::kBlocked);
@@ -358,7 +396,7 @@ TEST_F(OvertakingTask, ABarrierPassesWhileTheReaderIsSlow) {
 // They were in front of what the restored barrier let through.
 TEST_F(OvertakingTask, RowsThatWereInFlightComeBeforeAnythingElse) {
   input_.push(flow::EndOfInput{});
-  task_->restore_in_flight({false, 0, 0, 0}, row().batch);
+  task_->restore_in_flight({false, 0, 0, 0}, one_row().batch);
   while (output_.front() != nullptr) output_.pop();
   step();
   ASSERT_NE(output_.front(), nullptr);

@@ -1,5 +1,7 @@
 #include "runtime/sink_task.h"
 
+#include "runtime/in_flight.h"
+
 namespace strand::runtime {
 
 SinkTask::SinkTask(int32_t id, std::string name, std::string operator_id, std::unique_ptr<flow::Sink> sink,
@@ -60,13 +62,18 @@ Status SinkTask::on_element(const flow::Element& element) {
     tag_.sequence += rows->batch.rows();
     return sink_->write(rows->batch, first);
   }
-  if (std::holds_alternative<flow::HeldEnd>(element)) return sink_->held_end();
-  if (const auto* barrier = std::get_if<flow::Barrier>(&element)) {
-    barrier_ = *barrier;
-    return sink_->before_barrier();
+  if (std::holds_alternative<flow::HeldEnd>(element)) {
+    told_held_ = true;
+    return sink_->held_end();
   }
+  if (const auto* barrier = std::get_if<flow::Barrier>(&element)) return begin_barrier(*barrier);
   if (std::holds_alternative<flow::EndOfInput>(element)) --live_inputs_;
   return Status();
+}
+
+Status SinkTask::begin_barrier(const flow::Barrier& barrier) {
+  barrier_ = barrier;
+  return sink_->before_barrier();
 }
 
 /// Lets the barrier pass once everything before it is acknowledged. Its epoch is the tag of what follows
@@ -83,10 +90,30 @@ Result<bool> SinkTask::finish_barrier() {
   if (barrier_->kind == flow::BarrierKind::kStop || barrier_->kind == flow::BarrierKind::kDrain)
     last_ = barrier_->epoch;
   writing_.emplace(barrier_->epoch, std::move(parts));
-  write_snapshot(context_, *this, std::move(builder));
+  if (snapshot_) write_snapshot(context_, *this, *std::move(snapshot_));  // of an epoch that was given up
+  snapshot_.emplace(std::move(builder));
+  finish_snapshot();
   barrier_.reset();
   inputs_.release();
   return true;
+}
+
+/// Writes the snapshot once it has all rows in front of its barrier, or its epoch has been given up.
+void SinkTask::finish_snapshot() {
+  if (!snapshot_ || inputs_.recording()) return;
+  std::vector<InFlight> rows;
+  auto recorded = inputs_.take_recorded();
+  for (size_t channel = 0; channel < recorded.size(); ++channel) {
+    for (flow::Batch& batch : recorded[channel])
+      rows.push_back({0, false, columns_[channel], std::move(batch)});
+  }
+  if (!rows.empty()) {
+    snapshot_->set_operator(operator_id_);
+    snapshot_->add_deferred(
+        kInFlightSection, kInFlightVersion,
+        [rows = std::move(rows)]() -> Result<std::string> { return encode_in_flight(rows); });
+  }
+  write_snapshot(context_, *this, *std::exchange(snapshot_, std::nullopt));
 }
 
 Result<Step> SinkTask::step(WallTime now, Phase upto) {
@@ -108,6 +135,12 @@ Result<Step> SinkTask::step(WallTime now, Phase upto) {
     return Step{Step::State::kProgressed, {}, {}};
   }
   if (upto < Phase::kReads) return Step{};
+  finish_snapshot();
+  const bool may_overtake = !barrier_ && told_held_ && restored_.empty() && upto >= Phase::kBarriers;
+  if (const auto barrier = may_overtake ? inputs_.overtaking(now) : std::nullopt) {
+    STRAND_OK(begin_barrier(*barrier).at(name_));
+    return Step{Step::State::kProgressed, {}, {}};
+  }
   STRAND_TRY(const bool busy, sink_->busy());
   if (busy) return blocked("sink " + name_ + " has writes that are not acknowledged");
   if (barrier_) {
@@ -115,9 +148,16 @@ Result<Step> SinkTask::step(WallTime now, Phase upto) {
     if (!passed) return blocked("sink " + name_ + " acknowledges what is before the barrier");
   }
   blocked_.clear();
+  if (told_held_ && !restored_.empty()) {
+    STRAND_OK(on_element(flow::Rows{std::move(restored_.front()), false}).at(name_));
+    restored_.pop_front();
+    return Step{Step::State::kProgressed, {}, {}};
+  }
   auto next = inputs_.next();
-  if (!next)
-    return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, sink_->next_wakeup()};
+  if (!next) {
+    const WallTime until = std::min(sink_->next_wakeup(), inputs_.overtakes_at());
+    return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, until};
+  }
   STRAND_OK(on_element(next->element).at(name_));
   return Step{Step::State::kProgressed, {}, {}};
 }

@@ -1,6 +1,7 @@
 // The task of a sink.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,13 @@ class SinkTask final : public Task {
 
   /// What the books said at the restored barrier. Before start.
   void restore_ledger(const obs::Ledger& ledger) { ledger_ += ledger; }
+  /// Barriers may overtake what is in its channels. `columns`: of each, as the plan says.
+  void let_overtake(std::vector<std::string> columns) {
+    columns_ = std::move(columns);
+    inputs_.let_overtake();
+  }
+  /// Rows that were in flight at the restored barrier: they come before anything else. Before start.
+  void restore_in_flight(flow::Batch rows) { restored_.push_back(std::move(rows)); }
   Status start();
   Result<Step> step(WallTime now, Phase upto) override;
   void publish() override;
@@ -28,7 +36,9 @@ class SinkTask final : public Task {
  private:
   Result<bool> handle_messages(Phase upto);
   Status on_element(const flow::Element& element);
+  Status begin_barrier(const flow::Barrier& barrier);
   Result<bool> finish_barrier();
+  void finish_snapshot();
 
   std::string operator_id_;
   std::unique_ptr<flow::Sink> sink_;
@@ -40,7 +50,11 @@ class SinkTask final : public Task {
   flow::WriteTag tag_;
   obs::Ledger ledger_;
   std::map<Epoch, checkpoint::TaskParts> writing_;  // snapshots under way
-  Epoch last_{0};                                   // of a stop whose barrier has passed
+  std::vector<std::string> columns_;                // by channel
+  std::optional<state::SnapshotBuilder> snapshot_;  // waits for rows in front of its barrier
+  std::deque<flow::Batch> restored_;                // in flight at the restored barrier
+  bool told_held_ = false;
+  Epoch last_{0};  // of a stop whose barrier has passed
   bool sweep_due_ = false;
   bool closing_ = false;
   bool done_ = false;

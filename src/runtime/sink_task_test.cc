@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "columnar/print.h"
+
 namespace strand::runtime {
 namespace {
 
@@ -12,13 +14,21 @@ class SlowSink final : public flow::Sink {
     bool acknowledged = false;
     bool closed = false;
     bool destroyed = false;
+    std::vector<std::string> calls;
   };
   explicit SlowSink(Seen& seen) : seen_(seen) {}
   ~SlowSink() override { seen_.destroyed = true; }
   Status start(const flow::SinkStart&) override { return Status(); }
   Status held(const flow::Batch&) override { return Status(); }
-  Status held_end() override { return Status(); }
-  Status write(const flow::Batch&, flow::WriteTag) override { return Status(); }
+  Status held_end() override {
+    seen_.calls.emplace_back("held_end");
+    return Status();
+  }
+  Status write(const flow::Batch& rows, flow::WriteTag tag) override {
+    seen_.calls.push_back("write " + columnar::value_to_string(rows.column(0), 0) + " after barrier " +
+                          std::to_string(tag.epoch.value));
+    return Status();
+  }
   Result<bool> busy() override { return false; }
   Status before_barrier() override { return Status(); }
   Result<bool> drained() override { return seen_.acknowledged; }
@@ -110,6 +120,47 @@ TEST_F(SinkTaskTest, ASnapshotUnderWayDoesNotKeepTheTask) {
   ASSERT_THAT(executor_.works, ::testing::SizeIs(1));
   task_.reset();
   EXPECT_TRUE(seen_.destroyed);
+}
+
+// ---- barriers that overtake
+
+flow::Rows one_row(int64_t n) {
+  const auto schema = std::make_shared<const columnar::Schema>(
+      std::vector<columnar::Field>{{"n", columnar::make_type(columnar::TypeKind::kBigInt, false)}});
+  columnar::BatchBuilder builder(schema);
+  builder.column(0).append(n);
+  builder.end_row();
+  return {builder.finish(), false};
+}
+
+TEST_F(SinkTaskTest, ABarrierOvertakesWhatTheSinkHasNotReadAndWaitsForWhatItHas) {
+  task_->let_overtake({"n BIGINT"});
+  channel_.push(flow::HeldEnd{});
+  channel_.push(one_row(1));
+  step();
+  step();
+  channel_.push(one_row(2));
+  channel_.push(flow::Barrier{Epoch{1}, flow::BarrierKind::kCheckpoint, WallTime{0}});
+  step();
+  EXPECT_EQ(step().state, Step::State::kBlocked) << "row 1 is not acknowledged (W5)";
+  EXPECT_THAT(executor_.works, ::testing::IsEmpty());
+  seen_.acknowledged = true;
+  while (step().state == Step::State::kProgressed) {
+  }
+  EXPECT_THAT(executor_.works, ::testing::SizeIs(1)) << "the snapshot";
+  EXPECT_THAT(seen_.calls,
+              ::testing::ElementsAre("held_end", "write 1 after barrier 0", "write 2 after barrier 1"));
+}
+
+// They are older than anything that comes behind the restore, and no older than what the flush goes back to.
+TEST_F(SinkTaskTest, RowsThatWereInFlightComeBetweenTheFlushAndWhatIsNew) {
+  task_->restore_in_flight(one_row(1).batch);
+  channel_.push(flow::HeldEnd{});
+  channel_.push(one_row(2));
+  while (step().state == Step::State::kProgressed) {
+  }
+  EXPECT_THAT(seen_.calls,
+              ::testing::ElementsAre("held_end", "write 1 after barrier 0", "write 2 after barrier 0"));
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ constexpr std::array kSettings = {
     SettingSpec{"execution.checkpointing.tolerable-failed-checkpoints", kInteger, "3", "",
                 "failures in a row before a restart"},
     SettingSpec{"execution.checkpointing.unaligned.enabled", kBoolean, "false", "",
-                "barriers overtake rows, which are part of the checkpoint; not in front of sinks, at least "
-                "once, or of savepoints"},
+                "barriers overtake rows, which are part of the checkpoint; not at least once, and not those "
+                "of savepoints"},
     SettingSpec{"execution.checkpointing.unaligned.forced", kBoolean, "false", "",
                 "accepted: barriers overtake wherever rows can be put back"},
     SettingSpec{"execution.runtime-mode", kChoice, "STREAMING", "STREAMING|BATCH",

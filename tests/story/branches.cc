@@ -89,6 +89,12 @@ void overtakes(Setup& s) {
   s.branch.overtake_after = Duration{0};
 }
 /// It finds the sink with four late totals that are being written, and three more that wait for that.
+void rows_in_flight(Setup& s) {
+  overtakes(s);
+  for (const char* ad : {"ad_11", "ad_12", "ad_13", "ad_14", "ad_1", "ad_2", "ad_3"})
+    s.add(ad, "S1", ad, "10:13:40", "10:15:30");
+  s.branch.write_takes = Duration{1'500};
+}
 void with_c17(Setup& s) {
   overtakes(s);
   s.add("c17", "S1", "ad_7", "10:13:45", "10:16:40");
@@ -289,6 +295,7 @@ const std::map<std::string, Change>& changes() {
       {"lag alarm", with_lag_alarm},
       {"slow writes", slow_writes},
       {"U", overtakes},
+      {"U in flight", rows_in_flight},
       {"U c17", with_c17},
       {"U c17 no floor, rows open",
        [](Setup& s) {

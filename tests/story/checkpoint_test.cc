@@ -315,6 +315,17 @@ TEST_P(Overtaken, F157_F159_F160_Checkpoint42IsRestored) {
   EXPECT_EQ(read_between(run().at("10:16:30"), run().at("10:16:30.1")), std::vector<std::string>{"c13"});
 }
 
+TEST(InFlight, F158_RowsInFlightAreSavedAndComeFirst) {
+  const StoryRun& run = story("U in flight");
+  EXPECT_EQ(list_of(run.checkpoints().at(42).in_flight), "[ad_1, ad_2, ad_3]");
+  ASSERT_EQ(run.restore()->snapshot->epoch, Epoch{42});
+  std::vector<std::string> first;
+  for (const StoryWrite& write : writes(run, "ad_metrics", "", "10:16:30", "10:16:59")) {
+    if (write.writer == "late" && first.size() < 3) first.push_back(write.key.substr(0, write.key.find(' ')));
+  }
+  fact("F158", list_of(first));
+}
+
 TEST_P(Overtaken, F161_NothingIsCountedTwice) {
   const StoryTable& table = run().moments().back().metrics;
   fact("F161", tuple(valid(table, "ad_7 M10:14"), valid(table, "ad_9 M10:14"),

@@ -6,7 +6,6 @@ namespace strand::story {
 namespace {
 
 constexpr Reasoned kMissing[] = {
-    {"barriers do not overtake what a sink has not written yet", "F158"},
     {"defaults of a managed service and of Flink, which the engine does not have", "F163 F254 F279"},
     {"a decision: the index entry begins with the generation, and its shard is by a hash of ours",
      "F204 F205"},

@@ -11,6 +11,7 @@ constexpr Reasoned kOnce[] = {
     {"what `explain` predicts from the settings and a given rate, parallelism among them",
      "F001 F002 F003 F004 F005 F006 F007 F008 F009 F010 F100 F101 F134 F135 F162 F210 F280 F281 F282"},
     {"two channels of one operator, filled by hand", "F143 F144 F145"},
+    {"rows that wait for the one sink of a single subtask", "F158"},
     {"a shard that comes back with an old row counts at once beside others in a subtask, and not alone in "
      "one",
      "F065 F066 F067"},

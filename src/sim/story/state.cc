@@ -56,7 +56,7 @@ class StateReader {
       : plan_(plan), partials_(partials), out_(out) {}
 
   Status read(const state::Section& section) {
-    if (section.ref.name == runtime::kInFlightSection) return Status();
+    if (section.ref.name == runtime::kInFlightSection) return read_in_flight(section);
     const plan::NodePtr node = node_of(plan_, section.ref.operator_id);
     if (node == nullptr) return Status();
     if (const auto* window = std::get_if<plan::WindowAggregate>(&node->detail)) {
@@ -66,6 +66,15 @@ class StateReader {
     if (const auto* group = std::get_if<plan::GroupAggregate>(&node->detail))
       return read_group(*node, *group, section);
     if (std::holds_alternative<plan::Deduplicate>(node->detail)) dedup_.push_back(section);
+    return Status();
+  }
+
+  Status read_in_flight(const state::Section& section) {
+    STRAND_TRY(const auto in_flight, runtime::decode_in_flight(section.bytes()));
+    for (const runtime::InFlight& one : in_flight) {
+      one.rows.for_each_row(
+          [&](int64_t row) { out_.in_flight.push_back(value_to_string(one.rows.column(0), row)); });
+    }
     return Status();
   }
 

@@ -32,7 +32,8 @@ struct StoryState {
   std::map<std::string, EventTime> ids;   // of those that were asked for: when it may be forgotten
   std::map<std::string, std::set<EventTime>> floors;         // by operator
   std::map<std::string, std::vector<KeyGroupRange>> groups;  // by operator: of its subtasks
-  std::set<std::string> sections;                            // "distinct_clicks/ids"
+  std::vector<std::string> in_flight;  // first values of the rows that the barrier has overtaken
+  std::set<std::string> sections;      // "distinct_clicks/ids"
 };
 
 /// Reads the state files of `manifest`, which lie in `dir`, and looks for `ids` in the deduplication.
