@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 RUNS ?= 100000
 N ?= 100
 
-.PHONY: deps build test demo bench story sim mutations crash format tidy sanitize arm64 clean
+.PHONY: deps build test test-all demo bench story sim mutations crash format tidy sanitize arm64 clean
 
 deps:
 	@scripts/install-deps.sh
@@ -15,6 +15,10 @@ build: deps
 
 test: build
 	@ctest --preset release -j $(JOBS)
+
+# Hours. PARTS="sql sim" runs some of it; scripts/test_all.py --list names them.
+test-all: build
+	@scripts/test_all.py $(PARTS) --jobs $(JOBS)
 
 demo: build
 	@scripts/demo.py

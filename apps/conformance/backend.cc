@@ -14,22 +14,19 @@ namespace {
 constexpr int64_t kRocksMemory = int64_t{64} << 20;
 }  // namespace
 
-Result<state::MakeSpillSpace> backend_of(const std::string& name) {
-  if (name == "hashmap") return state::MakeSpillSpace();
+state::MakeSpillSpace backend_of(const std::string& name) {
   if (name == "spill") {
-    return state::MakeSpillSpace([](env::FileSystem&) -> Result<std::unique_ptr<state::SpillSpace>> {
+    return [](env::FileSystem&) -> Result<std::unique_ptr<state::SpillSpace>> {
       return state::make_memory_space(0);
-    });
+    };
   }
-  if (name != "rocksdb") {
-    return Status(ErrorCode::kBadUsage, "--backend: expected hashmap, spill or rocksdb, found " + name);
-  }
+  if (name != "rocksdb") return {};
   const std::string dir =
       std::filesystem::temp_directory_path() / ("strandline-conformance-" + std::to_string(getpid()));
-  return state::MakeSpillSpace([dir](env::FileSystem&) {
+  return [dir](env::FileSystem&) {
     static env::PosixFileSystem disk;  // the cases' own file system is simulated
     return state::make_rocks_space(disk, {dir, kRocksMemory, 0, /*keep_nothing=*/true});
-  });
+  };
 }
 
 }  // namespace strand::conformance

@@ -1,7 +1,6 @@
 // conformance: replays recorded behaviour of Flink's operators and tells where the engine differs.
+#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,27 +14,6 @@
 
 namespace strand::conformance {
 namespace {
-
-constexpr const char* kUsage =
-    "usage: conformance operators|sql DIR [--where key=value,...] [--strict] [--verbose]\n"
-    "  operators  replays every case of the .jsonl and .jsonl.zst files in DIR\n"
-    "  sql        plays every .case file below DIR: SQL text, input and output\n"
-    "conformance functions: prints docs/sql/functions.md\n"
-    "  --where    only cases with these values: family=window,assigner=tumbling,trigger=default;\n"
-    "             of SQL: topic=window_tvf,case=hop\n"
-    "  --batch N  operators: hands over up to N elements at once, where one takes batches\n"
-    "  --parallelism N  sql: of cases that do not say their own\n"
-    "  --restore-each-step\n"
-    "             operators: compares a run that is stopped and restored after each step with one that is "
-    "not,\n"
-    "             both keeping the floor; cases of parts without state are unsupported\n"
-    "             sql: stops or crashes the job before each row and goes on from its savepoint or "
-    "checkpoint\n"
-    "  --backend hashmap|spill|rocksdb\n"
-    "             sql: where state lives: in memory; nothing there for longer than a batch; the same, in "
-    "RocksDB\n"
-    "  --strict   unsupported cases count as failed\n"
-    "  --verbose, -v  says what differs, and why a case is not supported\n";
 
 struct Options {
   bool sql = false;
@@ -112,62 +90,65 @@ Result<Tally> run(const Options& options) {
   return all;
 }
 
-Result<Options> parse(int count, char** arguments) {
-  Options options;
-  for (int i = 1; i < count; ++i) {
-    const std::string argument = arguments[i];
-    if (argument == "--strict") {
-      options.strict = true;
-    } else if (argument == "--verbose" || argument == "-v") {
-      options.verbose = true;
-    } else if (argument == "--restore-each-step") {
-      options.replay.restore_each_step = true;
-    } else if (argument == "--batch" && i + 1 < count) {
-      options.replay.batch_rows = std::strtoull(arguments[++i], nullptr, 10);
-      if (options.replay.batch_rows == 0)
-        return Status(ErrorCode::kBadUsage, "--batch: expected a number above 0");
-    } else if (argument == "--parallelism" && i + 1 < count) {
-      options.parallelism = std::atoi(arguments[++i]);
-      if (*options.parallelism < 1)
-        return Status(ErrorCode::kBadUsage, "--parallelism: expected a number above 0");
-    } else if (argument == "--backend" && i + 1 < count) {
-      STRAND_TRY(options.spill_space, backend_of(arguments[++i]));
-    } else if (argument == "--where" && i + 1 < count) {
-      options.where = arguments[++i];
-    } else if (i == 1 && (argument == "operators" || argument == "sql")) {
-      options.sql = argument == "sql";
-    } else if (i == 2 && !argument.starts_with("-")) {
-      options.folder = argument;
-    } else {
-      return Status(ErrorCode::kBadUsage, "unexpected argument `" + argument + "`");
-    }
-  }
-  if (options.folder.empty()) return Status(ErrorCode::kBadUsage, "expected `operators DIR` or `sql DIR`");
-  return options;
+/// What both kinds of cases take.
+void add_options(CLI::App& command, Options& options, const char* restore) {
+  command.add_option("DIR", options.folder, "Where the cases are")->required();
+  command.add_flag("--restore-each-step", options.replay.restore_each_step, restore);
+  command.add_flag("--strict", options.strict, "Cases that are not supported count as failed");
+  command.add_flag("-v,--verbose", options.verbose, "Say what differs, and why a case is not supported");
 }
 
-int main_with(int count, char** arguments) {
-  if (count > 1 && std::strcmp(arguments[1], "--help") == 0) {
-    std::printf("%s", kUsage);
-    return 0;
-  }
-  if (count > 1 && std::strcmp(arguments[1], "functions") == 0) {
-    std::printf("%s", expr::catalogue_text().c_str());
-    return 0;
-  }
-  const Result<Options> options = parse(count, arguments);
-  if (!options.ok()) {
-    std::fprintf(stderr, "%s\n%s", options.status().to_string().c_str(), kUsage);
-    return 2;
-  }
-  const Result<Tally> tally = run(*options);
+int exit_code(const Result<Tally>& tally, bool strict) {
   if (!tally.ok()) {
     std::fprintf(stderr, "%s\n", tally.status().to_string().c_str());
     return 2;
   }
   const bool nothing_run = tally->passed + tally->failed + tally->unsupported == 0;
   if (nothing_run) std::fprintf(stderr, "no case matches\n");
-  return nothing_run || tally->failed > 0 || (options->strict && tally->unsupported > 0) ? 1 : 0;
+  return nothing_run || tally->failed > 0 || (strict && tally->unsupported > 0) ? 1 : 0;
+}
+
+int main_with(int count, char** arguments) {
+  Options options;
+  std::string backend;
+  CLI::App app{"Replays recorded behaviour of Flink and tells where the engine differs", "conformance"};
+  app.require_subcommand(1);
+  CLI::App* operators =
+      app.add_subcommand("operators", "Every case of the .jsonl and .jsonl.zst files in DIR");
+  add_options(*operators, options,
+              "Compare a run that is stopped and restored after each step with one that is not, both keeping "
+              "the floor; cases of parts without state are not supported");
+  operators->add_option("--where", options.where,
+                        "Only cases with these values: family=window,trigger=default");
+  operators
+      ->add_option("--batch", options.replay.batch_rows,
+                   "Elements that are handed over at once, where one takes batches")
+      ->check(CLI::PositiveNumber);
+  CLI::App* sql = app.add_subcommand("sql", "Every .case file below DIR: SQL text, input and output");
+  add_options(*sql, options,
+              "Stop or crash the job before each row and go on from its savepoint or checkpoint");
+  sql->add_option("--where", options.where, "Only cases of these values: topic=window_tvf,case=hop");
+  sql->add_option("--parallelism", options.parallelism, "Of cases that do not say their own")
+      ->check(CLI::PositiveNumber);
+  sql->add_option("--backend", backend,
+                  "Where state lives: in memory (hashmap); nothing there for longer than a batch (spill); "
+                  "the same, in "
+                  "RocksDB (rocksdb)")
+      ->check(CLI::IsMember({"hashmap", "spill", "rocksdb"}));
+  CLI::App* functions = app.add_subcommand("functions", "Print docs/sql/functions.md");
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  if (functions->parsed()) {
+    std::printf("%s", expr::catalogue_text().c_str());
+    return 0;
+  }
+  options.sql = sql->parsed();
+  if (!backend.empty()) options.spill_space = backend_of(backend);
+  return exit_code(run(options), options.strict);
 }
 
 }  // namespace
