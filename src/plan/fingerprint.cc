@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/stored_type.h"
 #include "columnar/type.h"
 #include "plan/plan.h"
 
@@ -151,6 +150,7 @@ json state_of(const Node& node) {
                   {"aggregates", aggregates_text(input(), group->aggregates)}};
     if (group->changes) state["input"] = "changes";
     if (group->ttl) state["keys are forgotten"] = "by the wall clock";
+    if (group->retention) state["keys are forgotten"] = "by event time";
     return state;
   }
   if (const auto* join = std::get_if<IntervalJoin>(&node.detail)) {
@@ -178,47 +178,6 @@ json state_of(const Node& node) {
   return nullptr;
 }
 
-/// Text of a JSON value for people: lists and words without quotes and brackets.
-std::string plain(const json& value) {
-  if (value.is_null()) return "nothing";
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
-  std::string text;
-  for (const json& item : value) text += (text.empty() ? "" : ", ") + plain(item);
-  return text.empty() ? "none" : text;
-}
-
-/// Whether state of a function, `value of T`, can be carried over.
-bool carries_over(const json& before, const json& now) {
-  if (!before.is_string() || !now.is_string()) return false;
-  const auto split = [](const std::string& text) {
-    const size_t of = text.find(" of ");
-    return of == std::string::npos ? std::pair{text, std::string()}
-                                   : std::pair{text.substr(0, of), text.substr(of + 4)};
-  };
-  const auto [old_kind, old_type] = split(before.get<std::string>());
-  const auto [kind, type] = split(now.get<std::string>());
-  return old_kind == kind && TypeChange::between(old_type, type).ok();
-}
-
-bool is_function_state(const std::string& name) { return name.starts_with("state ") || name == "contents"; }
-
-void compare(const std::string& id, const json& before, const json& now,
-             std::vector<std::string>& differences) {
-  const auto kind = [](const json& node) { return plain(node.contains("kind") ? node["kind"] : json()); };
-  if (kind(before) != kind(now)) {
-    differences.push_back(id + ": the snapshot holds a " + kind(before) + ", the plan has a " + kind(now));
-    return;
-  }
-  for (const auto& [name, value] : now.items()) {
-    const json old = before.contains(name) ? before[name] : json();
-    if (old == value) continue;
-    if (is_function_state(name) && (old.is_null() || carries_over(old, value))) continue;
-    differences.push_back(id + ": " + name + " of the snapshot: " + plain(old) +
-                          "; of the plan: " + plain(value));
-  }
-}
-
 }  // namespace
 
 std::string fingerprint(const Plan& plan) {
@@ -229,38 +188,7 @@ std::string fingerprint(const Plan& plan) {
     state["kind"] = kind_name(node->detail);
     nodes[node->id] = std::move(state);
   }
-  return json{{"version", 1}, {"nodes", std::move(nodes)}}.dump();
-}
-
-std::vector<std::string> operators_without_state(const std::string& snapshot, const std::string& plan) {
-  const json before = json::parse(snapshot, nullptr, /*allow_exceptions=*/false);
-  const json now = json::parse(plan, nullptr, /*allow_exceptions=*/false);
-  std::vector<std::string> ids;
-  if (!before.is_object() || !before.contains("nodes")) return ids;
-  for (const auto& [id, node] : now["nodes"].items()) {
-    const bool is_end = node["kind"] == "sink" || node["kind"] == "scan";
-    if (!is_end && !before["nodes"].contains(id)) ids.push_back(id);
-  }
-  return ids;
-}
-
-std::vector<std::string> fingerprint_differences(const std::string& snapshot, const std::string& plan,
-                                                 const std::set<std::string>& may_drop) {
-  const json before = json::parse(snapshot, nullptr, /*allow_exceptions=*/false);
-  const json now = json::parse(plan, nullptr, /*allow_exceptions=*/false);
-  const auto readable = [](const json& print) { return print.is_object() && print.contains("nodes"); };
-  if (!readable(before)) return {"the fingerprint of the snapshot cannot be read"};
-  if (!readable(now)) return {"the fingerprint of the plan cannot be read"};
-  std::vector<std::string> differences;
-  for (const auto& [id, node] : before["nodes"].items()) {
-    if (!now["nodes"].contains(id)) {
-      if (may_drop.contains(id)) continue;
-      differences.push_back(id + ": the snapshot holds state of it, the plan has no such operator");
-    } else {
-      compare(id, node, now["nodes"][id], differences);
-    }
-  }
-  return differences;
+  return json{{"version", 2}, {"nodes", std::move(nodes)}}.dump();
 }
 
 }  // namespace strand::plan

@@ -132,30 +132,5 @@ TEST(Optimize, SpreadsAWindowJoinWithoutKeysByTheWindow) {
   EXPECT_FALSE(join->inputs[0].single);
 }
 
-TEST(Fingerprint, StaysWhenAnUnrelatedPartOfTheFileIsEdited) {
-  const std::string insert = "INSERT INTO sink SELECT ad_id, CAST(s AS STRING), c FROM m;\n";
-  const plan::Plan before = plan_of(kMinutes + insert);
-  const plan::Plan after = plan_of(
-      "SET 'execution.checkpointing.interval' = '1 s';\n-- a comment\nCREATE VIEW other AS SELECT n FROM "
-      "clicks "
-      "WHERE n > 3;\nSELECT n FROM other;\n" +
-      kMinutes + insert);
-  EXPECT_THAT(plan::fingerprint_differences(plan::fingerprint(before), plan::fingerprint(after)), IsEmpty());
-}
-
-TEST(Fingerprint, NamesTheOperatorWhoseStateNoLongerFits) {
-  const std::string read = "SELECT ad_id, c FROM m";
-  const std::string before = plan::fingerprint(plan_of(kMinutes + read));
-  std::string edited = kMinutes;
-  edited.replace(edited.find("'1' MINUTE"), 10, "'2' MINUTE");
-  EXPECT_THAT(plan::fingerprint_differences(before, plan::fingerprint(plan_of(edited + read))),
-              ElementsAre("m/window: size_ms of the snapshot: 60000; of the plan: 120000"));
-  EXPECT_THAT(plan::fingerprint_differences(
-                  before, plan::fingerprint(plan_of("SELECT ad_id AS ad_id, n AS c FROM clicks"))),
-              ElementsAre("m/window: the snapshot holds state of it, the plan has no such operator"));
-  EXPECT_THAT(plan::fingerprint_differences("garbage", before),
-              ElementsAre("the fingerprint of the snapshot cannot be read"));
-}
-
 }  // namespace
 }  // namespace strand::sql

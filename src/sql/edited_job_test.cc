@@ -1,0 +1,75 @@
+// What an edit of a job file changes in what a snapshot must agree with.
+#include "sql/sql_fixture.h"
+
+namespace strand::sql {
+namespace {
+
+using plan::fingerprint_differences;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string kCounts =
+    "CREATE VIEW m AS SELECT ad_id, window_start AS s, window_time AS wt, COUNT(*) AS c FROM "
+    "TABLE(TUMBLE(TABLE clicks, "
+    "DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY ad_id, window_start, window_end, window_time;\n";
+
+std::string print_of(const std::string& sql) { return plan::fingerprint(plan_of(sql)); }
+
+TEST(Fingerprint, StaysWhenAnUnrelatedPartOfTheFileIsEdited) {
+  const std::string insert = "INSERT INTO sink SELECT ad_id, CAST(s AS STRING), c FROM m;\n";
+  const plan::Plan before = plan_of(kCounts + insert);
+  const plan::Plan after = plan_of(
+      "SET 'execution.checkpointing.interval' = '1 s';\n-- a comment\nCREATE VIEW other AS SELECT n FROM "
+      "clicks "
+      "WHERE n > 3;\nSELECT n FROM other;\n" +
+      kCounts + insert);
+  EXPECT_THAT(fingerprint_differences(plan::fingerprint(before), plan::fingerprint(after)), IsEmpty());
+}
+
+TEST(Fingerprint, NamesTheOperatorWhoseStateNoLongerFits) {
+  const std::string read = "SELECT ad_id, c FROM m";
+  const std::string before = print_of(kCounts + read);
+  std::string edited = kCounts;
+  edited.replace(edited.find("'1' MINUTE"), 10, "'2' MINUTE");
+  EXPECT_THAT(fingerprint_differences(before, print_of(edited + read)),
+              ElementsAre("m/window: size_ms of the snapshot: 60000; of the plan: 120000"));
+  EXPECT_THAT(fingerprint_differences(
+                  before, plan::fingerprint(plan_of("SELECT ad_id AS ad_id, n AS c FROM clicks"))),
+              ElementsAre("m/window: the snapshot holds state of it, the plan has no such operator"));
+  EXPECT_THAT(fingerprint_differences("garbage", before),
+              ElementsAre("the fingerprint of the snapshot cannot be read"));
+}
+
+// With a retention the state holds an instant beside each total.
+TEST(Fingerprint, TellsAGroupByThatForgetsFromOneThatDoesNot) {
+  const std::string rest = "ad_id, COUNT(*) FROM clicks GROUP BY ad_id";
+  const std::string lasting = print_of("SELECT " + rest);
+  const std::string by_event_time =
+      print_of("SELECT /*+ STATE_RETENTION('clicks' = '3 h after ts') */ " + rest);
+  const std::string by_clock = print_of("SELECT /*+ STATE_TTL('clicks' = '3 h') */ " + rest);
+  EXPECT_THAT(
+      fingerprint_differences(lasting, by_event_time),
+      ElementsAre("print/group: keys are forgotten of the snapshot: nothing; of the plan: by event time"));
+  EXPECT_THAT(
+      fingerprint_differences(by_event_time, lasting),
+      ElementsAre("print/group: keys are forgotten of the snapshot: by event time; of the plan: nothing"));
+  EXPECT_THAT(fingerprint_differences(by_clock, lasting), ElementsAre(HasSubstr("keys are forgotten")));
+  EXPECT_THAT(fingerprint_differences(by_clock, by_event_time), ElementsAre(HasSubstr("by the wall clock")));
+  const std::string longer = print_of("SELECT /*+ STATE_RETENTION('clicks' = '5 h after ts') */ " + rest);
+  EXPECT_THAT(fingerprint_differences(by_event_time, longer), IsEmpty());
+}
+
+TEST(Fingerprint, TellsWhatIsGoneFromTheFormOfAState) {
+  const auto print = [](const std::string& order) {
+    return print_of(
+        "SELECT ad_id, n, ts FROM clicks QUALIFY ROW_NUMBER() OVER (PARTITION BY ad_id ORDER BY " + order +
+        ") = 1");
+  };
+  EXPECT_THAT(
+      fingerprint_differences(print("ts"), print("read_time")),
+      testing::Contains(HasSubstr("time of the snapshot: ts TIMESTAMP_LTZ(3); of the plan: nothing")));
+}
+
+}  // namespace
+}  // namespace strand::sql
