@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   int exit_code = engine::kDone;
   for (const auto add : {app::add_run, app::add_check, app::add_explain, app::add_recount, app::add_sim,
                          app::add_status, app::add_why, app::add_ledger, app::add_savepoint, app::add_stop,
-                         app::add_state, app::add_gen, app::add_story}) {
+                         app::add_state, app::add_upgrade_check, app::add_gen, app::add_story}) {
     add(app, context, exit_code);
   }
   app.failure_message(usage_text);

@@ -71,7 +71,6 @@ class NodeText {
  public:
   explicit NodeText(const Node& node) : node_(node) {}
 
-  using Facts = std::vector<std::pair<std::string, std::string>>;
   Facts facts() {
     for (const Input& input : node_.inputs) line("input", input_text(input));
     std::visit([this](const auto& detail) { describe(detail); }, node_.detail);
@@ -460,12 +459,14 @@ class NodeText {
 
 }  // namespace
 
+Facts facts_of(const Node& node) { return NodeText(node).facts(); }
+
 std::string explain(const Plan& plan) {
   std::string out = "job " + plan.job + "\n\noperators\n";
   for (const NodePtr& node : plan.nodes()) {
     out += "  " + node->id + "  (" + kind_name(node->detail) +
            (node->where.empty() ? "" : ", " + node->where) + ")\n";
-    for (const auto& [label, text] : NodeText(*node).facts()) {
+    for (const auto& [label, text] : facts_of(*node)) {
       const size_t blanks = std::max(kLabelWidth, label.size() + 1) - label.size();
       out += "    " + label + std::string(blanks, ' ') + text + "\n";
     }
@@ -484,7 +485,7 @@ std::string explain_json(const Plan& plan) {
     nlohmann::ordered_json each = {
         {"id", node->id}, {"type", kind_name(node->detail)}, {"where", node->where}};
     for (const Input& input : node->inputs) each["predecessors"].push_back({{"id", input.node->id}});
-    for (const auto& [label, text] : NodeText(*node).facts()) {
+    for (const auto& [label, text] : facts_of(*node)) {
       nlohmann::ordered_json& fact = each["facts"][label];
       if (fact.is_null()) {
         fact = text;

@@ -1,11 +1,17 @@
-// EXPLAIN as JSON, for programs.
+// EXPLAIN in parts, and as JSON for programs.
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "plan/plan.h"
 
 namespace strand::plan {
+
+/// What there is to say about one node: facts with their labels.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+Facts facts_of(const Node& node);
 
 /// The nodes of the plan, inputs before readers, with their predecessors and facts about each.
 std::string explain_json(const Plan& plan);

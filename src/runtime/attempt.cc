@@ -5,6 +5,7 @@
 #include "base/overload.h"
 #include "base/text.h"
 #include "runtime/drained_floors.h"
+#include "runtime/state_fits.h"
 #include "state/late_sections.h"
 
 namespace strand::runtime {
@@ -90,36 +91,12 @@ Status JobAttempt::choose(const RestoreChoice& choice) {
         {}};
   }
   manifest_ = std::move(manifest);
-  if (options_.keeps_max_parallelism && options_.parallelism <= manifest_->max_parallelism)
-    options_.max_parallelism = manifest_->max_parallelism;
+  options_.max_parallelism = max_parallelism_of(*manifest_, options_);
   return check_fits();
 }
 
 Status JobAttempt::check_fits() const {
-  if (manifest_->job != options_.job) {
-    return Status(ErrorCode::kStateMismatch,
-                  "the snapshot is of job '" + manifest_->job + "', this job is '" + options_.job + "'")
-        .at(report_.snapshot->path)
-        .hint("choose a snapshot of this job, or --from none to start anew");
-  }
-  if (manifest_->max_parallelism != options_.max_parallelism) {
-    return Status(ErrorCode::kMaxParallelism,
-                  "the snapshot has a maximum parallelism of " + std::to_string(manifest_->max_parallelism) +
-                      ", the job asks for " + std::to_string(options_.max_parallelism))
-        .at(report_.snapshot->path)
-        .hint("set 'pipeline.max-parallelism' = '" + std::to_string(manifest_->max_parallelism) + "'");
-  }
-  const auto differences =
-      plan::fingerprint_differences(manifest_->fingerprint, plan::fingerprint(plan_), options_.may_drop);
-  if (differences.empty()) return Status();
-  std::string text = "the state does not fit the job:";
-  for (const std::string& difference : differences) text += "\n    " + difference;
-  return Status(ErrorCode::kStateMismatch, std::move(text))
-      .at(report_.snapshot->path)
-      .hint(
-          "undo the change, start anew with --from none (the input is read from its start), or name "
-          "operators "
-          "that are gone for good in 'strand.state.drop'");
+  return check_state_fits(*manifest_, report_.snapshot->path, plan_, options_);
 }
 
 void JobAttempt::tell_what_is_new() const {

@@ -1,4 +1,5 @@
-// What an edit of a job file changes in what a snapshot must agree with.
+// What an edit of a job file changes in its plan, and in what a snapshot must agree with.
+#include "plan/plan_changes.h"
 #include "sql/sql_fixture.h"
 
 namespace strand::sql {
@@ -69,6 +70,44 @@ TEST(Fingerprint, TellsWhatIsGoneFromTheFormOfAState) {
   EXPECT_THAT(
       fingerprint_differences(print("ts"), print("read_time")),
       testing::Contains(HasSubstr("time of the snapshot: ts TIMESTAMP_LTZ(3); of the plan: nothing")));
+}
+
+std::vector<std::string> changes_between(const plan::Plan& before, const plan::Plan& now) {
+  std::vector<std::string> changes;
+  for (const plan::PlanChange& change : plan::plan_changes(before, now))
+    changes.push_back(change.id + " " + change.label + ": " + change.before + " -> " + change.now);
+  return changes;
+}
+
+TEST(PlanChanges, AreToldWhereTheyAreMade) {
+  const std::string read = "SELECT ad_id, c FROM m WHERE c > ";
+  EXPECT_THAT(changes_between(plan_of(kCounts + read + "1"), plan_of(kCounts + read + "1")), IsEmpty());
+  EXPECT_THAT(changes_between(plan_of(kCounts + read + "1"), plan_of(kCounts + read + "2")),
+              ElementsAre("print/filter condition: (c > 1) -> (c > 2)"));
+}
+
+TEST(PlanChanges, ASourceTellsItsWatermarkAndItsTableApart) {
+  const std::string sql = "SELECT ad_id FROM clicks";
+  const plan::Plan before = plan_of(sql);
+  const plan::Plan now =
+      plan_of("ALTER TABLE clicks MODIFY WATERMARK FOR ts AS ts - INTERVAL '9' SECOND; " + sql);
+  const auto changes = plan::plan_changes(before, now);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].about, plan::PlanChange::About::kWatermark);
+  EXPECT_THAT(changes[0].before, HasSubstr("5 s"));
+  EXPECT_THAT(changes[0].now, HasSubstr("9 s"));
+  const auto moved = plan::plan_changes(before, plan_of("ALTER TABLE clicks SET ('path' = 'other'); " + sql));
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(moved[0].about, plan::PlanChange::About::kSource);
+}
+
+TEST(PlanChanges, ASinkTellsItsPlaceAndTheTypesOfItsColumns) {
+  const std::string sql = "INSERT INTO sink SELECT ad_id, CAST(s AS STRING), c FROM m;";
+  const plan::Plan before = plan_of(kCounts + sql);
+  const plan::Plan now = plan_of("ALTER TABLE sink MODIFY (n DECIMAL(20, 0)); " + kCounts + sql);
+  EXPECT_THAT(
+      changes_between(before, now),
+      testing::Contains(HasSubstr("columns: ad_id STRING NOT NULL, day STRING NOT NULL, n BIGINT -> ")));
 }
 
 }  // namespace

@@ -78,13 +78,13 @@ def check_refusal(checks, what, done, code, number, where, way_out):
 
 def commands_of(shell):
     text = shell.run("--help")[1]
-    return re.findall(r"^  ([a-z]+) ", text[text.index("Subcommands"):], re.M)
+    return re.findall(r"^  ([a-z-]+) ", text[text.index("Subcommands"):], re.M)
 
 
 def test_help(checks, shell):
     names = commands_of(shell)
     checks.check({"run", "check", "explain", "recount", "sim", "story", "gen", "why", "ledger", "state", "savepoint", "stop",
-                  "status"} <= set(names), "--help lists the commands", names)
+                  "status", "upgrade-check"} <= set(names), "--help lists the commands", names)
     for words in [[name] for name in names] + [["gen", "clicks"]]:
         code, out, err = shell.run(*words, "--help")
         checks.check(code == DONE and "Example: strandline" in out and not err, f"{' '.join(words)} --help has an example", out + err)

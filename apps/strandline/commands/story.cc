@@ -123,7 +123,7 @@ std::vector<std::string> what_happened(const StoryBranch& branch, const StoryRun
   return lines;
 }
 
-void print(const StoryBranch& branch, const StoryRun& run) {
+void print_branch(const StoryBranch& branch, const StoryRun& run) {
   std::printf("%-13s %-13s %-13s %-13s %-13s %s\n", "time", "S1", "S2", "S3", "job", "what");
   const auto& moments = run.moments();
   for (size_t i = 1; i < moments.size(); ++i) {
@@ -171,7 +171,7 @@ int tell(const std::string& name) {
   if (!plan.ok()) return engine::report(plan.status());
   const auto run = StoryRun::make(*plan, branch);
   if (!run.ok()) return engine::report(run.status());
-  print(branch, **run);
+  print_branch(branch, **run);
   return engine::kDone;
 }
 

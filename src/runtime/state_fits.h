@@ -1,0 +1,20 @@
+// Whether a job may go on from a snapshot: what a restore asks before it touches anything.
+#pragma once
+
+#include <string>
+
+#include "checkpoint/manifest.h"
+#include "plan/plan.h"
+#include "runtime/attempt.h"
+
+namespace strand::runtime {
+
+/// The maximum parallelism that a job has when it goes on from a snapshot.
+int32_t max_parallelism_of(const checkpoint::Manifest& snapshot, const JobOptions& options);
+
+/// Compares job, maximum parallelism and fingerprint; `path` is the snapshot's, for messages. What only a
+/// sink or the files of the snapshot can tell is not asked here. Errors: kStateMismatch, kMaxParallelism.
+Status check_state_fits(const checkpoint::Manifest& snapshot, const std::string& path, const plan::Plan& plan,
+                        const JobOptions& options);
+
+}  // namespace strand::runtime
