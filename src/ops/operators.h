@@ -22,8 +22,11 @@ using flow::Operator;
 using OperatorPtr = std::unique_ptr<Operator>;
 
 /// Lets rows through for which `condition` is TRUE; the others are booked as filtered. Judges lateness (keeps
-/// a floor) if the condition reads CURRENT_WATERMARK.
-Result<OperatorPtr> make_filter(const ExprPtr& condition, const expr::CompileOptions& options);
+/// a floor) if the condition reads CURRENT_WATERMARK. `whole_updates`: of an update of which only one half
+/// passes that half is an insertion or a deletion, as in Flink's ChangelogNormalize with a filter; else rows
+/// keep their kinds.
+Result<OperatorPtr> make_filter(const ExprPtr& condition, const expr::CompileOptions& options,
+                                bool whole_updates = false);
 
 /// Computes columns. Passes held rows.
 Result<OperatorPtr> make_project(const std::vector<ExprPtr>& expressions, SchemaPtr output,

@@ -59,6 +59,43 @@ TEST(Filter, KeepsAFloorOnlyIfItReadsTheWatermark) {
   EXPECT_FALSE(op.op().judges_lateness());
 }
 
+/// TRUE 1 and FALSE 2 are an update, as are FALSE 2 and TRUE 4.
+columnar::Batch updates(const columnar::Selection& selected) {
+  using enum columnar::RowKind;
+  const auto kinds = [](std::vector<columnar::RowKind> all) {
+    auto out = std::make_shared<std::vector<uint8_t>>();
+    for (const auto kind : all) out->push_back(static_cast<uint8_t>(kind));
+    return out;
+  };
+  return rows()
+      .with_selection(std::make_shared<columnar::Selection>(selected))
+      .with_kinds(selected[0] == 0 ? kinds({kUpdateBefore, kUpdateAfter, kInsert, kInsert})
+                                   : kinds({kInsert, kUpdateBefore, kInsert, kUpdateAfter}));
+}
+
+TEST(Filter, HalfOfAnUpdateIsAnInsertionOrADeletionWhereUpdatesAreWhole) {
+  const auto condition = expr::column(0, make_type(TypeKind::kBoolean));
+  for (const bool whole : {false, true}) {
+    OperatorHarness op([=] { return make_filter(condition, {}, whole); }, {});
+    op.batch(updates({0, 1}));
+    op.batch(updates({1, 3}));
+    EXPECT_THAT(op.output(), whole ? ElementsAre("-D[TRUE, 1]", "+I[TRUE, 4]")
+                                   : ElementsAre("-U[TRUE, 1]", "+U[TRUE, 4]"));
+    EXPECT_TRUE(op.ledger().balanced());
+  }
+}
+
+TEST(Filter, HalvesOfAnUpdateMayComeInTwoBatches) {
+  const auto condition = expr::column(0, make_type(TypeKind::kBoolean));
+  OperatorHarness op([=] { return make_filter(condition, {}, /*whole_updates=*/true); }, {});
+  const columnar::Batch first = updates({0, 1});
+  op.batch(first.slice(0, 1));
+  EXPECT_THAT(op.output(), IsEmpty());
+  op.batch(first.slice(1, 1));
+  EXPECT_THAT(op.output(), ElementsAre("-D[TRUE, 1]"));
+  EXPECT_TRUE(op.ledger().balanced());
+}
+
 TEST(Project, ComputesColumnsOfTheRowsThatCount) {
   const auto output = std::make_shared<const columnar::Schema>(
       std::vector<columnar::Field>{{"m", make_type(TypeKind::kBigInt)}});
