@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "runtime/check_operators.h"
 #include "state/spill/rocks_spill.h"
@@ -125,12 +126,20 @@ std::set<std::string> words_of(const std::string& text) {
   return words;
 }
 
+/// Below a folder that jobs share: one for each folder of checkpoints. Versions of a job that run beside each
+/// other, and jobs of one name with states of their own, take what is there for what dead processes have
+/// left.
+std::string local_folder(const std::string& shared, const JobFolder& folder) {
+  const std::string name = folder.root.substr(folder.root.rfind('/') + 1);
+  return shared + "/" + name + "-" + content_hash(folder.root).substr(0, 8);
+}
+
 /// With RocksDB, state that has no room in memory lies in a folder of the job on the local disk.
 Status read_backend(const Settings& settings, const JobFolder& folder, runtime::JobOptions& out) {
   if (settings.text("state.backend.type", "hashmap") != "rocksdb") return Status();
   const std::string dir = settings.text("state.backend.rocksdb.localdir");
   state::RocksOptions options;
-  options.dir = dir.empty() ? folder.local() : job_folder(dir, out.job).root;
+  options.dir = dir.empty() ? folder.local() : local_folder(dir, folder);
   options.memory_limit = out.memory_limit;
   STRAND_TRY(options.disk_limit, settings.bytes("strand.local-disk.limit", 0));
   out.spill_space = [options](env::FileSystem& files) { return state::make_rocks_space(files, options); };

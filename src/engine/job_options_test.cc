@@ -1,6 +1,9 @@
 #include "engine/job_options.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "env/real.h"
 
 namespace strand::engine {
 namespace {
@@ -45,6 +48,25 @@ TEST(JobOptions, WhatCannotBeIsRefusedWithItsOrigin) {
   EXPECT_THAT(refused.status().message(),
               HasSubstr("'parallelism.default' expects a whole number from 1 to"));
   EXPECT_FALSE(job_options(with({{"strand.memory.limit", "much"}}), {"/j"}, kMachine).ok());
+}
+
+// What a start finds there it takes away: no process but its own has used it.
+TEST(JobOptions, JobsWithTheirOwnCheckpointsHaveTheirOwnPlaceOnASharedDisk) {
+  const std::string disk = ::testing::TempDir() + "strand-local-" + std::to_string(getpid());
+  env::PosixFileSystem files;
+  std::vector<std::unique_ptr<state::SpillSpace>> spaces;
+  for (const char* folder : {"/state/clicks", "/state/clicks.g2", "/elsewhere/clicks"}) {
+    const auto options =
+        job_options(with({{"state.backend.type", "rocksdb"}, {"state.backend.rocksdb.localdir", disk}}),
+                    {folder}, kMachine);
+    ASSERT_TRUE(options.ok());
+    auto space = options->spill_space(files);
+    ASSERT_TRUE(space.ok()) << space.status().to_string();
+    spaces.push_back(*std::move(space));
+  }
+  EXPECT_EQ(files.list(disk)->size(), 3u);
+  spaces.clear();
+  EXPECT_TRUE(files.remove_all(disk).ok());
 }
 
 TEST(RestartOptions, EverySettingCounts) {
