@@ -11,6 +11,10 @@ import argparse, collections, csv, glob, json, os, resource, shutil, subprocess,
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAILED = []
 BLACKHOLE = "'connector' = 'blackhole'"
+# Thousand records per CPU-second of Flink 2.3.0, parallelism 1, without checkpoints, warm; once measured on two virtual cores
+# of the same kind, on files of the same shape (docs/performance.md).
+FLINK = {"q0": 402, "q2": 351, "q3": 450, "q4": 159, "q5": 259, "q7": 122, "q8": 348, "q9": 127, "q11": 233, "q12": 304, "q15": 249,
+         "q17": 290, "q18": 220, "q19": 179, "q20": 166}
 
 
 def files_sink(folder):
@@ -177,8 +181,32 @@ def start_job(a):
     figure("process start to the end of a small file", seconds=round(best, 3))
 
 
+def nexmark_job(a):
+    """Each query on one file. That the answers are Flink's, the recorded cases prove (tests/conformance/sql/nexmark)."""
+    rows = 2 * a.rows // 5
+    folder = os.path.join(a.work, f"nexmark-{rows}")
+    if not os.path.exists(folder):
+        subprocess.run([a.binary, "gen", "nexmark", "--rows", str(rows), "--out", folder], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(os.path.join(HERE, "nexmark", "tables.sql")) as f:
+        tables = f.read()
+    ratios = []
+    for path in sorted(glob.glob(os.path.join(HERE, "nexmark", "q*.sql")), key=lambda p: int(os.path.basename(p)[1:-4])):
+        query = os.path.basename(path)[:-4]
+        with open(path) as f:
+            sql = (tables + f.read()).replace("${INPUT}", folder).replace("${SINK}", BLACKHOLE)
+        settings = {"parallelism.default": "1", "execution.checkpointing.interval": "1 s"}
+        cpu = min(run_once(a, sql, settings)[1] for _ in range(a.runs))
+        times_flink = round(rows / cpu / 1000 / FLINK[query], 1) if query in FLINK else None
+        if times_flink:
+            ratios.append(times_flink)
+        figure(f"Nexmark {query}", records_per_cpu_second=round(rows / cpu), times_flink=times_flink, cpu_s=round(cpu, 3), rows=rows)
+    figure("Nexmark", median_times_flink=sorted(ratios)[len(ratios) // 2], lowest_times_flink=min(ratios))
+
+
 JOBS = {"filter": filter_job, "tumble": tumble_job, "rocksdb": rocksdb_job, "dedup": dedup_job, "ad-clicks": ad_click_job,
-        "two-cores": two_cores_job, "checkpoints": checkpoints_job, "start": start_job}
+        "two-cores": two_cores_job, "checkpoints": checkpoints_job, "start": start_job,
+        "nexmark": nexmark_job}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

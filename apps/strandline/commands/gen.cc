@@ -3,6 +3,7 @@
 
 #include "../command.h"
 #include "connect/datagen/clicks.h"
+#include "connect/datagen/nexmark.h"
 #include "engine/console.h"
 #include "engine/reports/text.h"
 #include "env/real.h"
@@ -32,21 +33,24 @@ void settle(GenArguments& arguments, bool seconds_given, bool silent_given) {
   if (arguments.pace == 0) clicks.rate = std::max<int64_t>(1, arguments.rows / clicks.seconds);
 }
 
-std::string progress_text(const datagen::ClickProgress& p) {
+std::string progress_text(int64_t rows, int64_t total, const char* what, int64_t bytes) {
   using engine::reports::count_text;
-  return count_text(p.rows) + " of " + count_text(p.rows_total) + " clicks, " +
-         engine::reports::bytes_text(p.bytes);
+  return count_text(rows) + " of " + count_text(total) + " " + what + ", " +
+         engine::reports::bytes_text(bytes);
+}
+std::string progress_text(const datagen::ClickProgress& p) {
+  return progress_text(p.rows, p.rows_total, "clicks", p.bytes);
 }
 
 /// On a terminal in place, on a pipe a line for each tenth.
 class ProgressLine {
  public:
-  void show(const datagen::ClickProgress& p) {
-    const int64_t tenth = p.rows_total == 0 ? 10 : p.rows * 10 / p.rows_total;
+  void show(int64_t rows, int64_t total, const std::string& text) {
+    const int64_t tenth = total == 0 ? 10 : rows * 10 / total;
     if (terminal_) {
-      std::fprintf(stderr, "\r%s\x1b[K", progress_text(p).c_str());
+      std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
     } else if (tenth != shown_) {
-      std::fprintf(stderr, "%s\n", progress_text(p).c_str());
+      std::fprintf(stderr, "%s\n", text.c_str());
     }
     shown_ = tenth;
   }
@@ -59,15 +63,20 @@ class ProgressLine {
   int64_t shown_ = -1;
 };
 
+int refuse(const Status& options, const std::string& command) {
+  engine::report(Status(ErrorCode::kBadUsage, options.message())
+                     .at(command)
+                     .hint("strandline " + command + " --help shows each option and its default"));
+  return engine::kBadUsage;
+}
+
 int gen_clicks(Context& context, const GenArguments& arguments) {
-  if (const Status fits = datagen::check_click_options(arguments.clicks); !fits.ok()) {
-    engine::report(Status(ErrorCode::kBadUsage, fits.message())
-                       .at("gen clicks")
-                       .hint("strandline gen clicks --help shows each option and its default"));
-    return engine::kBadUsage;
-  }
+  if (const Status fits = datagen::check_click_options(arguments.clicks); !fits.ok())
+    return refuse(fits, "gen clicks");
   ProgressLine line;
-  const auto on_progress = [&](const datagen::ClickProgress& progress) { line.show(progress); };
+  const auto on_progress = [&](const datagen::ClickProgress& p) {
+    line.show(p.rows, p.rows_total, progress_text(p));
+  };
   const auto made =
       arguments.pace > 0
           ? datagen::pace_clicks(context.real.env(), arguments.out, arguments.clicks, env::sleep, on_progress)
@@ -118,6 +127,46 @@ void add_gen_clicks(CLI::App& gen, Context& context, int& exit_code) {
   });
 }
 
+int gen_nexmark(Context& context, const std::string& out, const datagen::NexmarkOptions& options) {
+  if (const Status fits = datagen::check_nexmark_options(options); !fits.ok())
+    return refuse(fits, "gen nexmark");
+  const auto text = [&](const datagen::NexmarkProgress& p) {
+    return progress_text(p.rows(), options.events, "events", p.bytes);
+  };
+  ProgressLine line;
+  const auto made = datagen::generate_nexmark(context.real.files, out, options,
+                                              [&](const datagen::NexmarkProgress& progress) {
+                                                line.show(progress.rows(), options.events, text(progress));
+                                              });
+  line.end();
+  if (!made.ok()) return engine::report(made.status());
+  using engine::reports::count_text;
+  print(text(*made) + " in " + std::to_string(options.shards) +
+        (options.shards == 1 ? " shard of " : " shards of ") + out + ": " + count_text(made->events[0]) +
+        " persons, " + count_text(made->events[1]) + " auctions, " + count_text(made->events[2]) + " bids\n");
+  return engine::kDone;
+}
+
+void add_gen_nexmark(CLI::App& gen, Context& context, int& exit_code) {
+  struct Arguments {
+    std::string out;
+    datagen::NexmarkOptions options;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = gen.add_subcommand("nexmark", "Persons, auctions and bids of the Nexmark benchmark");
+  datagen::NexmarkOptions& options = arguments->options;
+  command->add_option("--out", arguments->out, "Folder of the shard files; files there are replaced")
+      ->required();
+  command->add_option("--rows", options.events, "Events in all")->capture_default_str();
+  command->add_option("--rate", options.rate, "Events a second of event time")->capture_default_str();
+  command->add_option("--shards", options.shards, "Shard files")->capture_default_str();
+  command->add_option("--seed", options.seed, "The same seed gives the same bytes")->capture_default_str();
+  command->footer("Example: strandline gen nexmark --out nexmark --rows 2000000");
+  command->callback([&context, &exit_code, arguments] {
+    exit_code = gen_nexmark(context, arguments->out, arguments->options);
+  });
+}
+
 }  // namespace
 
 void add_gen(CLI::App& app, Context& context, int& exit_code) {
@@ -125,6 +174,7 @@ void add_gen(CLI::App& app, Context& context, int& exit_code) {
   command->require_subcommand(1);
   command->footer("Example: strandline gen clicks --out clicks --rows 1000000 --shards 8");
   add_gen_clicks(*command, context, exit_code);
+  add_gen_nexmark(*command, context, exit_code);
 }
 
 }  // namespace strand::app
