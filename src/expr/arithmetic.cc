@@ -235,11 +235,16 @@ Result<ExprPtr> resolve_numbers(char op, Args args) {
   const TypePtr type = arithmetic_type(op, *args[0]->type, *args[1]->type);
   if (type == nullptr) return does_not_take(std::string(1, op), args);
   if (type->kind == TypeKind::kDecimal) {
+    const DecimalShape divisor = decimal_shape(*args[1]->type);
+    // The remainder of whole numbers has the type of the divisor.
+    const bool whole = op == '%' && decimal_shape(*args[0]->type).scale == 0 && divisor.scale == 0;
+    const TypePtr result = whole ? columnar::with_nullable(args[1]->type, type->nullable) : type;
     for (ExprPtr& arg : args) {
       const DecimalShape shape = decimal_shape(*arg->type);
       arg = coerce(arg, columnar::decimal_type(shape.precision, shape.scale));
     }
-    return call(std::string(1, op), std::move(args), type);
+    const TypePtr exact = whole ? columnar::decimal_type(divisor.precision, 0, type->nullable) : type;
+    return coerce(call(std::string(1, op), std::move(args), exact), result);
   }
   TypePtr wide = type;
   if (op == '%' && columnar::is_integer(type->kind)) {

@@ -298,7 +298,8 @@ Result<TypePtr> ordered_array(const Args& args) {
   return columnar::with_nullable(args[0]->type, any_nullable(args));
 }
 Result<TypePtr> ordered_element(const Args& args) {
-  if (!is_array(args[0]) || !has_order(element_type(args[0])->kind)) {
+  if (!is_array(args[0]) || !has_order(element_type(args[0])->kind) ||
+      element_type(args[0])->kind == TypeKind::kBoolean) {
     return does_not_take("ARRAY_MAX and ARRAY_MIN", args);
   }
   return columnar::with_nullable(element_type(args[0]), true);

@@ -61,13 +61,14 @@ NodePtr from_decimal(const CastCall& cast, Nodes args) {
 NodePtr from_boolean(const CastCall& cast, Nodes args) {
   return with_storage(cast.to->kind, [&]<class Out>(Storage<Out>) {
     Out one = 1;
+    bool has_one = true;  // DECIMAL(2, 2) has none
     if constexpr (std::is_same_v<Out, Int128>) {
-      if (cast.to->scale >= cast.to->precision) return make_literal(std::monostate{}, cast.to);
+      has_one = cast.to->scale < cast.to->precision;
       one = power_of_ten(cast.to->scale);
     }
-    return make_row_call<Out, bool>(cast.to, std::move(args), [one](Out& to, bool value) {
+    return make_row_call<Out, bool>(cast.to, std::move(args), [one, has_one](Out& to, bool value) {
       to = value ? one : Out{0};
-      return true;
+      return has_one || !value;
     });
   });
 }

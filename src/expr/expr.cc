@@ -59,6 +59,15 @@ bool is_operator(const std::string& f) {
   return std::find(kOperators.begin(), kOperators.end(), f) != kOperators.end();
 }
 
+std::string bytes_to_string(std::string_view bytes) {
+  std::string out = "x'";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+  }
+  return out + "'";
+}
+
 std::string literal_to_string(const Expr& e) {
   using columnar::TypeKind;
   if (std::holds_alternative<std::monostate>(e.literal)) return "NULL";
@@ -71,6 +80,8 @@ std::string literal_to_string(const Expr& e) {
       for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
       return quoted + "'";
     }
+    case TypeKind::kBytes:
+      return bytes_to_string(text);
     case TypeKind::kDate:
       return "DATE '" + text + "'";
     case TypeKind::kTime:

@@ -275,7 +275,9 @@ Result<ExprPtr> resolve_construct(const Function& f, Args args) {
 
 /// What JSON_ARRAYAGG and JSON_OBJECTAGG make of the values that were collected.
 Result<ExprPtr> resolve_collected(const Function& f, Args args) {
+  if (!columnar::is_list(args[0]->type->kind)) return does_not_take(f.name, args);
   const TypePtr& element = args[0]->type->children[0].type;
+  if (f.name == "JSON_OBJECT_OF" && element->children.size() != 2) return does_not_take(f.name, args);
   if (!has_json_form(*element)) return no_json_form(f.name, *element);
   if (f.name == "JSON_OBJECT_OF" && element->children[0].type->kind != TypeKind::kString)
     return does_not_take("a key of JSON_OBJECTAGG", args);

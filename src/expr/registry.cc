@@ -16,13 +16,13 @@ const Registry& registry() {
   static const Registry all = [] {
     Registry functions;
     for (const auto family :
-         {arithmetic_functions, array_functions,       cast_functions,         clock_functions,
-          comparison_functions, conditional_functions, constructor_functions,  encoding_functions,
-          in_functions,         json_functions,        json_text_functions,    logic_functions,
-          map_functions,        math_functions,        nested_functions,       random_functions,
-          regexp_functions,     rounding_functions,    text_functions,         text_part_functions,
-          similar_functions,    text_search_functions, time_between_functions, time_field_functions,
-          time_text_functions,  window_bound_functions}) {
+         {arithmetic_functions, array_functions,       cast_functions,        clock_functions,
+          comparison_functions, conditional_functions, constructor_functions, encoding_functions,
+          in_functions,         json_functions,        json_text_functions,   logic_functions,
+          map_functions,        math_functions,        nested_functions,      printf_functions,
+          random_functions,     regexp_functions,      rounding_functions,    text_functions,
+          text_part_functions,  similar_functions,     text_search_functions, time_between_functions,
+          time_field_functions, time_text_functions,   window_bound_functions}) {
       for (const Function& function : family()) {
         const bool fresh = functions.emplace(function.name, &function).second;
         STRAND_CHECK(fresh);
@@ -125,12 +125,11 @@ const Function* find_function(std::string_view name) {
 }
 
 bool is_constant(const Expr& e) {
-  if (e.kind == Expr::Kind::kColumn) return false;
-  if (e.kind == Expr::Kind::kCall) {
-    const Function* function = find_function(e.function);
-    if (function == nullptr || function->varies) return false;
-  }
-  return !reads_clock(e) && !reads_watermark(e) &&
+  if (e.kind != Expr::Kind::kCall) return e.kind == Expr::Kind::kLiteral;
+  const Function* function = find_function(e.function);
+  if (function == nullptr || function->varies) return false;
+  const Expr alone{e.kind, e.type, 0, {}, e.function, {}};  // the arguments are asked once, below
+  return !reads_clock(alone) && !reads_watermark(alone) &&
          std::all_of(e.args.begin(), e.args.end(), [](const ExprPtr& arg) { return is_constant(*arg); });
 }
 
@@ -151,6 +150,11 @@ Result<ExprPtr> resolve_call(const std::string& function, std::vector<ExprPtr> a
   const Function* found = find_function(name);
   if (found == nullptr) {
     Status status(ErrorCode::kUnknownFunction, "there is no function " + name);
+    if (name == "PARSE_JSON" || name == "TRY_PARSE_JSON") {
+      return std::move(status).hint(
+          "there is no type VARIANT here: keep the text, and read it with JSON_VALUE, JSON_QUERY and "
+          "JSON_EXISTS");
+    }
     if (const auto near = nearest(name, function_names()))
       return std::move(status).hint("did you mean " + *near + "?");
     return status;

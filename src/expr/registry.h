@@ -56,6 +56,7 @@ std::span<const Function> logic_functions();
 std::span<const Function> map_functions();
 std::span<const Function> math_functions();
 std::span<const Function> nested_functions();
+std::span<const Function> printf_functions();
 std::span<const Function> random_functions();
 std::span<const Function> regexp_functions();
 std::span<const Function> rounding_functions();

@@ -241,35 +241,51 @@ Result<NodePtr> build_replace(const Expr& e, Nodes args, const Environment&) {
   return make_row_call<std::string, string_view, string_view, string_view>(e.type, std::move(args), replace);
 }
 
+// What a few bytes are blown up to: of one row, and of all rows of a batch.
+constexpr int64_t kBlownTextMax = 16 << 20;
+constexpr int64_t kBlownColumnMax = 1 << 30;
+constexpr const char* kTooLong =
+    "the text is longer than 16 MiB, or those of a batch are together longer than 1 GiB";
+
+bool is_too_long(const TextWriter& out, int64_t bytes) {
+  return bytes > kBlownTextMax || static_cast<int64_t>(out.size()) + bytes > kBlownColumnMax;
+}
+
 /// NULL for a negative length or an empty pad.
 template <bool kLeft>
-bool pad(TextWriter& out, string_view text, int32_t length, string_view with) {
-  if (length < 0 || with.empty()) return false;
+Row pad(TextWriter& out, string_view text, int32_t length, string_view with) {
+  if (length < 0 || with.empty()) return Row::kNull;
   const int64_t has = count_characters(text);
   if (has >= length) {
     out.append(prefix(text, length));
-    return true;
+    return Row::kValue;
   }
+  const auto bytes =
+      static_cast<int64_t>(text.size()) + (length - has) * static_cast<int64_t>(character_size(with));
+  if (is_too_long(out, bytes)) return Row::kFailed;
   if (!kLeft) out.append(text);
   const int64_t unit = count_characters(with);
   int64_t missing = length - has;
   for (; missing >= unit; missing -= unit) out.append(with);
   out.append(prefix(with, missing));
   if (kLeft) out.append(text);
-  return true;
+  return Row::kValue;
 }
 
 template <bool kLeft>
 Result<NodePtr> build_pad(const Expr& e, Nodes args, const Environment&) {
-  return make_row_call<std::string, string_view, int32_t, string_view>(e.type, std::move(args), pad<kLeft>);
+  return make_failing_call<std::string, string_view, int32_t, string_view>(
+      e.type, std::move(args), kLeft ? "LPAD" : "RPAD", ErrorCode::kOverflow, kTooLong, pad<kLeft>);
 }
 
 Result<NodePtr> build_repeat(const Expr& e, Nodes args, const Environment&) {
-  return make_row_call<std::string, string_view, int32_t>(e.type, std::move(args),
-                                                          [](TextWriter& out, string_view text, int32_t n) {
-                                                            for (; n > 0; --n) out.append(text);
-                                                            return true;
-                                                          });
+  return make_failing_call<std::string, string_view, int32_t>(
+      e.type, std::move(args), "REPEAT", ErrorCode::kOverflow, kTooLong,
+      [](TextWriter& out, string_view text, int32_t n) {
+        if (is_too_long(out, std::max(n, 0) * static_cast<int64_t>(text.size()))) return Row::kFailed;
+        for (; n > 0 && !text.empty(); --n) out.append(text);
+        return Row::kValue;
+      });
 }
 
 Result<NodePtr> build_reverse(const Expr& e, Nodes args, const Environment&) {

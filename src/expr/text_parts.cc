@@ -181,7 +181,7 @@ Result<NodePtr> build_elt(const Expr& e, Nodes args, const Environment&) {
   return make_built_call(e.type, std::move(args), {.strict = false},
                          [](ColumnBuilder& out, Values v, int64_t row) -> Result<bool> {
                            if (v[0].is_null(row)) return false;
-                           const int32_t index = v[0].column->values<int32_t>()[v[0].row(row)];
+                           const int64_t index = v[0].column->values<int64_t>()[v[0].row(row)];
                            if (index < 1 || static_cast<size_t>(index) >= v.size()) return false;
                            const Value& chosen = v[static_cast<size_t>(index)];
                            if (chosen.is_null(row)) return false;
@@ -209,8 +209,22 @@ Result<ExprPtr> resolve_elt(const Function&, Args args) {
   for (size_t i = 1; i < args.size(); ++i) types.push_back(args[i]->type);
   const TypePtr type = common_type(types);
   if (type == nullptr || !is_text(type->kind)) return does_not_take("ELT", args);
+  const bool widened = args[0]->kind == Expr::Kind::kCall && args[0]->function == "CAST";
+  const int64_t* index = literal_integer(widened ? *args[0]->args[0] : *args[0]);
+  if (index != nullptr && *index < 0) return does_not_take("ELT", args, "its index counts from 1");
   for (size_t i = 1; i < args.size(); ++i) args[i] = coerce(args[i], type);
   return call("ELT", std::move(args), columnar::with_nullable(type, true));
+}
+
+/// Characters that are NULL are none.
+Result<ExprPtr> resolve_translate(const Function& function, Args args) {
+  const TypePtr type = columnar::make_type(TypeKind::kString, args[0]->type->nullable);
+  const ExprPtr none = literal(std::string(), columnar::make_type(TypeKind::kString, false));
+  for (size_t i = 1; i < args.size(); ++i) {
+    if (!args[i]->type->nullable) continue;
+    STRAND_TRY(args[i], resolve_call("COALESCE", {args[i], none}));
+  }
+  return call(std::string(function.name), std::move(args), type);
 }
 
 /// The type of the argument, as text. With TRUE behind it, in the long form.
@@ -226,10 +240,10 @@ constexpr Function kFunctions[] = {
     {.name = "INITCAP", .params = "t", .type = same_type, .build = build_initcap},
     {.name = "ASCII", .params = "t", .type = returns<TypeKind::kInt>, .build = build_ascii},
     {.name = "CHR", .params = "l", .type = returns_nullable<TypeKind::kString>, .build = build_chr},
-    {.name = "TRANSLATE", .params = "ttt", .type = kText, .build = build_translate},
+    {.name = "TRANSLATE", .params = "ttt", .build = build_translate, .resolve = resolve_translate},
     {.name = "OVERLAY", .params = "tti[i", .type = overlay_type, .build = build_overlay},
     {.name = "SPLIT", .params = "tt", .type = split_type, .build = build_split},
-    {.name = "ELT", .params = "it[t*", .build = build_elt, .resolve = resolve_elt},
+    {.name = "ELT", .params = "la[a*", .build = build_elt, .resolve = resolve_elt},
     {.name = "IS_ALPHA", .params = "t", .type = kAlways, .build = build_test<all_characters<is_letter>>},
     {.name = "IS_DIGIT",
      .params = "t",

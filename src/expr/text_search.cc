@@ -52,6 +52,15 @@ Result<ExprPtr> resolve_character_length(const Function&, Args args) {
   return resolve_call("CHAR_LENGTH", std::move(args));
 }
 
+/// BOOLEAN of two STRINGs or two BYTES.
+Result<TypePtr> both_texts(const Args& args) {
+  const TypeKind a = args[0]->type->kind;
+  const TypeKind b = args[1]->type->kind;
+  if (!is_text(a == TypeKind::kNull ? b : a) || (a != b && a != TypeKind::kNull && b != TypeKind::kNull))
+    return does_not_take("STARTSWITH and ENDSWITH", args);
+  return columnar::make_type(TypeKind::kBoolean, any_nullable(args));
+}
+
 template <bool kStart>
 Result<NodePtr> build_begins(const Expr& e, Nodes args, const Environment&) {
   return make_row_call<bool, string_view, string_view>(
@@ -226,8 +235,8 @@ constexpr Function kFunctions[] = {
     {.name = "POSITION", .params = "tt[i", .type = kInt, .build = build_position},
     {.name = "LOCATE", .params = "tt[i", .resolve = resolve_locate},
     {.name = "INSTR", .params = "tt", .resolve = resolve_instr},
-    {.name = "STARTSWITH", .params = "tt", .type = kBool, .build = build_begins<true>},
-    {.name = "ENDSWITH", .params = "tt", .type = kBool, .build = build_begins<false>},
+    {.name = "STARTSWITH", .params = "aa", .type = both_texts, .build = build_begins<true>},
+    {.name = "ENDSWITH", .params = "aa", .type = both_texts, .build = build_begins<false>},
     {.name = "LIKE", .params = "tt[t", .type = kBool, .build = build_like},
 };
 

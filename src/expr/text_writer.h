@@ -36,6 +36,8 @@ class TextWriter {
     size_ += bytes;
     return to;
   }
+  /// Bytes of all rows so far.
+  size_t size() const { return size_; }
   /// Gives back what was extended too far.
   void shrink(size_t bytes) { size_ -= bytes; }
 

@@ -130,6 +130,7 @@ Result<ExprPtr> resolve_extract(const Function&, Args args) {
   const TypeKind kind = args[0]->type->kind;
   const bool moment = is_timestamp(kind) || kind == TypeKind::kDate || kind == TypeKind::kTime;
   if (!moment && !(is_interval(kind) && interval_has(kind, *unit))) return does_not_take("EXTRACT", given);
+  if (kind == TypeKind::kDate && *unit == TimeUnit::kNanosecond) return does_not_take("EXTRACT", given);
   TypePtr type = columnar::make_type(TypeKind::kBigInt, args[0]->type->nullable);
   const ExprPtr& unit_arg = given[0] == args[0] ? given[1] : given[0];
   return call("EXTRACT", {unit_arg, args[0]}, std::move(type));
@@ -202,10 +203,13 @@ Result<NodePtr> build_floor(const Expr& e, Nodes args, const Environment& enviro
                       unit == TimeUnit::kDay;
   if (stored && common && type.precision <= 3)
     return make_fixed_floor<kCeiling>(e.type, std::move(args), unit);
-  const auto round = [unit, moments = Moments(type, environment.zone)](auto& out, int64_t value) {
+  // A DATE is rounded up to the day behind it, as Flink does it.
+  const bool day_of_date = type.kind == TypeKind::kDate && unit == TimeUnit::kDay;
+  const auto round = [unit, day_of_date, moments = Moments(type, environment.zone)](auto& out,
+                                                                                    int64_t value) {
     const int64_t local = moments.local_millis(value);
     int64_t to = floor_local(unit, local);
-    if (kCeiling && (to != local || moments.nanos(value) != 0)) to = next_local(unit, to);
+    if (kCeiling && (day_of_date || to != local || moments.nanos(value) != 0)) to = next_local(unit, to);
     // Below a day the distance counts, so that an hour that comes twice stays where it is.
     const int64_t size = unit_millis(unit);
     const bool within_day = moments.is_ltz() && size != 0 && size < kMillisPerDay;
