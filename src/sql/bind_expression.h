@@ -44,6 +44,7 @@ class ExpressionBinder {
   Result<ExprPtr> bind_call(const ast::Expr& e) const;
   Result<ExprPtr> bind_case(const ast::Expr& e) const;
   Result<std::vector<ExprPtr>> bind_args(const ast::Expr& e) const;
+  static Status check_size(const ExprPtr& bound, const Place& place);
   Status check_watermark_call(const ast::Expr& e, const std::vector<ExprPtr>& args) const;
 
   const Relation& relation_;

@@ -8,21 +8,7 @@
 namespace strand::sql {
 
 namespace {
-
 constexpr int kViewDepthMax = 100;
-
-/// Counts nesting while it lives.
-class Depth {
- public:
-  explicit Depth(int& depth) : depth_(++depth) {}
-  ~Depth() { --depth_; }
-  Depth(const Depth&) = delete;
-  Depth& operator=(const Depth&) = delete;
-
- private:
-  int& depth_;
-};
-
 }  // namespace
 
 Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
@@ -80,8 +66,8 @@ Result<Relation> Binder::bind_view(View& view, const std::vector<ast::Hint>& hin
     return error_at(ErrorCode::kUnknownTable, place, "view '" + view.name + "' reads itself")
         .hint("read another table");
   }
-  const Depth depth(depth_);
-  if (depth_ > kViewDepthMax) {
+  const Depth depth(view_depth_);
+  if (view_depth_ > kViewDepthMax) {
     return error_at(ErrorCode::kLimitExceeded, place,
                     "views are nested more than " + std::to_string(kViewDepthMax) + " deep");
   }

@@ -13,6 +13,9 @@ std::string item_name(const ast::SelectItem& item, size_t index) {
 
 namespace {
 
+constexpr int kQueryDepthMax = 250;
+constexpr size_t kNodesMax = 20'000;
+
 /// The relation of a projection: its columns are `columns`, one for each expression; more expressions are
 /// hidden.
 Relation projected(const Relation& input, std::vector<Column> columns) {
@@ -96,6 +99,18 @@ Result<Relation> Binder::bind_query(const ast::Query& query) {
 }
 
 Result<Relation> Binder::bind_query(const ast::Query& query, Extras& extras) {
+  const Depth depth(query_depth_);
+  if (query_depth_ > kQueryDepthMax) {
+    return error_at(ErrorCode::kLimitExceeded, query.place,
+                    "queries are nested more than " + std::to_string(kQueryDepthMax) +
+                        " deep: views, subqueries, and what UNION, INTERSECT and EXCEPT join")
+        .hint("write UNION ALL where rows may come twice, and one DISTINCT around it");
+  }
+  if (nodes_.count() > kNodesMax) {
+    return error_at(ErrorCode::kLimitExceeded, query.place,
+                    "the job has more than " + std::to_string(kNodesMax) + " operators")
+        .hint("split it into several jobs");
+  }
   return query.with.empty() ? bind_body(query, extras) : bind_with(query, extras);
 }
 

@@ -260,7 +260,20 @@ class Binder {
   Nodes nodes_;
   std::map<std::string, Relation> scans_;
   std::vector<std::map<std::string, std::shared_ptr<View>>> common_tables_;  // of the WITH clauses around
-  int depth_ = 0;
+  int view_depth_ = 0;
+  int query_depth_ = 0;
+};
+
+/// Counts nesting while it lives.
+class Depth {
+ public:
+  explicit Depth(int& depth) : depth_(++depth) {}
+  ~Depth() { --depth_; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+
+ private:
+  int& depth_;
 };
 
 /// What the rows of a query have behind its own columns, because the query around it needs them, and what a

@@ -106,9 +106,12 @@ class Lexer {
       out.push_back(static_cast<char>(c));
     } else if (c < 0x800) {
       out += {static_cast<char>(0xC0 | c >> 6), static_cast<char>(0x80 | (c & 63))};
-    } else {
+    } else if (c < 0x10000) {
       out += {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
               static_cast<char>(0x80 | (c & 63))};
+    } else {
+      out += {static_cast<char>(0xF0 | c >> 18), static_cast<char>(0x80 | (c >> 12 & 63)),
+              static_cast<char>(0x80 | (c >> 6 & 63)), static_cast<char>(0x80 | (c & 63))};
     }
   }
 
@@ -121,6 +124,26 @@ class Lexer {
       value = value * 16 + digit;
     }
     return value;
+  }
+
+  static bool is_surrogate(int unit) { return unit >= 0xD800 && unit < 0xE000; }
+
+  /// Writes the character whose code unit stands at text[at]; how much of the text it takes. Two halves make
+  /// one character; half a character is written as '?', as Java does.
+  static size_t take_unit(std::string_view text, size_t at, int unit, std::string_view escape,
+                          std::string& out) {
+    if (!is_surrogate(unit)) {
+      append_utf8(static_cast<uint32_t>(unit), out);
+      return 4;
+    }
+    const bool more = text.substr(at + 4).starts_with(escape);
+    const int low = more ? code_unit(text, at + 4 + escape.size()) : -1;
+    if (unit >= 0xDC00 || !is_surrogate(low) || low < 0xDC00) {
+      out.push_back('?');
+      return 4;
+    }
+    append_utf8(static_cast<uint32_t>(0x10000 + (unit - 0xD800) * 0x400 + (low - 0xDC00)), out);
+    return 8 + escape.size();
   }
 
   static std::string unescaped(std::string_view text) {
@@ -136,8 +159,7 @@ class Lexer {
       const size_t known = kNames.find(c);
       const int unit = c == 'u' ? code_unit(text, i + 1) : -1;
       if (unit >= 0) {
-        append_utf8(static_cast<uint32_t>(unit), out);
-        i += 4;
+        i += take_unit(text, i + 1, unit, "\\u", out);
       } else {
         out.push_back(known == std::string_view::npos ? c : kMeanings[known]);
       }
@@ -158,8 +180,7 @@ class Lexer {
       } else if (i + 1 < text.size() && text[i + 1] == '\\') {
         out.push_back(text[++i]);
       } else if (const int unit = code_unit(text, i + 1); unit >= 0) {
-        append_utf8(static_cast<uint32_t>(unit), out);
-        i += 4;
+        i += take_unit(text, i + 1, unit, "\\", out);
       } else {
         return error(begin, "behind '\\' in U&'…' stand four hexadecimal digits", "such as U&'\\00e9'");
       }

@@ -4,6 +4,7 @@ namespace strand::sql {
 
 std::shared_ptr<plan::Node> Nodes::make(plan::Detail detail, std::vector<plan::Input> inputs,
                                         columnar::SchemaPtr output, const Place& place) {
+  ++count_;
   auto node = std::make_shared<plan::Node>();
   const std::string base = owner() + "/" + plan::kind_name(detail);
   const int ordinal = ++used_[base];

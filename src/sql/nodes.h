@@ -30,6 +30,8 @@ class Nodes {
   std::shared_ptr<plan::Node> make(plan::Detail detail, std::vector<plan::Input> inputs,
                                    columnar::SchemaPtr output, const Place& place);
   const std::string& owner() const { return owners_.back(); }
+  /// How many were made.
+  size_t count() const { return count_; }
   /// A name for an owner that nobody has: `name`, else `name-2`, ….
   std::string unique_owner(const std::string& name);
 
@@ -37,6 +39,7 @@ class Nodes {
   std::vector<std::string> owners_;
   std::map<std::string, int> used_;
   std::map<std::string, int> used_owners_;
+  size_t count_ = 0;
 };
 
 /// Nodes are not shared outside the compiler before it is done: this is how it changes one that it has made.

@@ -87,7 +87,7 @@ Result<ast::ExprPtr> Parser::predicate() {
       STRAND_TRY(ast::ExprPtr right, additive());
       std::vector<ast::ExprPtr> ends = left->args;
       ends.insert(ends.end(), right->args.begin(), right->args.end());
-      if (ends.size() != 4)
+      if (right->text != "ROW" || left->args.size() != 2 || ends.size() != 4)
         return error_at(ErrorCode::kSyntax, place, "OVERLAPS stands between (from, to) and (from, to)");
       left = make_call("OVERLAPS", std::move(ends), place);
       continue;
@@ -133,9 +133,14 @@ Result<ast::ExprPtr> Parser::range_predicate(ast::ExprPtr left, const Place& pla
   ast::ExprPtr result;
   if (word == "BETWEEN") {
     const bool symmetric = !take_word("ASYMMETRIC") && take_word("SYMMETRIC");
+    STRAND_OK(check_copied(left, place));
     STRAND_TRY(ast::ExprPtr low, additive());
     STRAND_OK(expect_word("AND"));
     STRAND_TRY(ast::ExprPtr high, additive());
+    if (symmetric) {
+      STRAND_OK(check_copied(low, place));
+      STRAND_OK(check_copied(high, place));
+    }
     const auto within = [&](const ast::ExprPtr& from, const ast::ExprPtr& to) {
       return make_call("AND", {make_call(">=", {left, from}, place), make_call("<=", {left, to}, place)},
                        place);

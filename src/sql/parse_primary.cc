@@ -191,6 +191,7 @@ Result<ast::ExprPtr> Parser::case_expression() {
   ast::ExprPtr subject;
   if (!is_word("WHEN")) {
     STRAND_TRY(subject, expression());
+    STRAND_OK(check_copied(subject, expr->place));
   }
   if (!is_word("WHEN")) return expected("WHEN");
   while (take_word("WHEN")) {

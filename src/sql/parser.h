@@ -13,6 +13,8 @@ inline constexpr size_t kTextBytesMax = 8 << 20;       // a whole file
 inline constexpr size_t kStatementBytesMax = 1 << 20;  // one statement
 inline constexpr int kNestingMax = 200;                // brackets, operators and subqueries inside each other
 inline constexpr int kChainMax = 1'000;                // a || b || c …
+/// Of an operand that is written once and stands for several: of BETWEEN, of CASE.
+inline constexpr size_t kCopiedPartsMax = 1'000;
 
 /// The statements of a script, in order. `source` outlives them. Errors: kSyntax, kUnsupportedSql,
 /// kLimitExceeded.

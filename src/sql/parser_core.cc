@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace strand::sql {
 
@@ -47,6 +48,14 @@ bool Parser::take_symbol(std::string_view symbol) {
   return true;
 }
 
+namespace {
+/// For messages: whole characters.
+std::string beginning(const std::string& text) {
+  const std::string part = text.substr(0, 40);
+  return part.substr(0, valid_utf8_bytes(part));
+}
+}  // namespace
+
 std::string Parser::token_text(const Token& token) {
   switch (token.kind) {
     case Token::Kind::kEnd:
@@ -54,9 +63,11 @@ std::string Parser::token_text(const Token& token) {
     case Token::Kind::kQuoted:
       return "`" + token.text + "`";
     case Token::Kind::kString:
-      return "the text '" + token.text.substr(0, 40) + "'";
+      return "the text '" + beginning(token.text) + "'";
+    case Token::Kind::kBytes:
+      return "the bytes x'…'";
     default:
-      return "'" + token.text.substr(0, 40) + "'";
+      return "'" + beginning(token.text) + "'";
   }
 }
 
@@ -129,6 +140,25 @@ Status Parser::check_chain(int links) const {
   return error_at(ErrorCode::kLimitExceeded, here(),
                   "more than " + std::to_string(kChainMax) + " operators follow each other")
       .hint("use CONCAT or IN, or compute parts of it in a view");
+}
+
+namespace {
+/// Takes the parts of the expression from `left`; whether there were enough.
+bool take_parts(const ast::Expr& e, size_t& left) {
+  if (left == 0) return false;
+  --left;
+  return std::all_of(e.args.begin(), e.args.end(),
+                     [&](const ast::ExprPtr& arg) { return take_parts(*arg, left); });
+}
+}  // namespace
+
+Status Parser::check_copied(const ast::ExprPtr& operand, const Place& place) const {
+  size_t left = kCopiedPartsMax;
+  if (take_parts(*operand, left)) return Status();
+  return error_at(
+             ErrorCode::kLimitExceeded, place,
+             "the operand of BETWEEN or CASE has more than " + std::to_string(kCopiedPartsMax) + " parts")
+      .hint("compute it in a view, and compare its column");
 }
 
 Result<std::vector<ast::Statement>> parse_script(const SourceText& source) {

@@ -58,6 +58,8 @@ class Parser {
   Status check_depth() const;
   /// A chain such as a || b || c is a tree as deep as it is long.
   Status check_chain(int links) const;
+  /// An operand that is copied, inside one that is copied, and so on, is a tree without end.
+  Status check_copied(const ast::ExprPtr& operand, const Place& place) const;
 
   // Statements (parse_statement.cc, parse_table.cc).
   Result<ast::Statement> statement();

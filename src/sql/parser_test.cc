@@ -53,7 +53,7 @@ TEST(Parser, ReadsFunctionsWithWordsBetweenTheirArguments) {
   EXPECT_EQ(expression("TRIM(x)"), "TRIM(x)");
   EXPECT_EQ(expression("TRIM(LEADING 'a' FROM x)"), "LTRIM(x, 'a')");
   EXPECT_EQ(expression("TRIM(TRAILING FROM x)"), "RTRIM(x)");
-  EXPECT_EQ(expression("TRIM('a' FROM x)"), "TRIM(x, 'a')");
+  EXPECT_EQ(expression("TRIM('a' FROM x)"), "TRIM(BOTH 'a' FROM x)");
   EXPECT_EQ(expression("POSITION('a' IN x)"), "POSITION('a' IN x)");
   EXPECT_EQ(expression("SUBSTRING(x FROM 2 FOR 3)"), "SUBSTRING(x, 2, 3)");
   EXPECT_EQ(expression("TIMESTAMPDIFF(SECOND, a, b)"), "TIMESTAMPDIFF(SECOND, a, b)");
@@ -148,6 +148,28 @@ TEST(Parser, TakesTheOtherWaysToWriteTheSame) {
   EXPECT_EQ(parsed("INSERT INTO default_catalog.default_database.t (SELECT a FROM u)"),
             "INSERT INTO t SELECT a FROM u");
   EXPECT_EQ(parsed(";;SELECT a b FROM u c;"), "SELECT a AS b FROM u AS c");
+}
+
+TEST(Parser, WritesOutWhatItReads) {
+  EXPECT_EQ(expression("-(-(-353))"), "(-(- -353))");
+  EXPECT_EQ(expression("JSON_OBJECTAGG(KEY k VALUE v ABSENT ON NULL)"),
+            "JSON_OBJECTAGG(k VALUE v ABSENT ON NULL)");
+  EXPECT_EQ(expression("JSON_ARRAYAGG(v)"), "JSON_ARRAYAGG(v ABSENT ON NULL)");
+}
+
+// Two halves of a character by number are one character; half a character is none, and becomes '?' as in
+// Java.
+TEST(Parser, ReadsCharactersByNumber) {
+  EXPECT_EQ(expression("U&'\\d83d\\de00 \\00e9'"), "'\xF0\x9F\x98\x80 \xC3\xA9'");
+  EXPECT_EQ(expression("E'\\ud83d\\ude00'"), "'\xF0\x9F\x98\x80'");
+  EXPECT_EQ(expression("U&'\\d800x\\dc00'"), "'?x?'");
+}
+
+TEST(Parser, ShowsWholeCharactersOfWhatItFound) {
+  std::string wide;
+  for (int i = 0; i < 30; ++i) wide += "\xE2\x82\xAC";
+  EXPECT_THAT(parsed("SELECT a FROM '" + wide + "'"), testing::HasSubstr("\xE2\x82\xAC'"));
+  EXPECT_THAT(parsed("SELECT a FROM x'ff'"), testing::HasSubstr("the bytes x'\xE2\x80\xA6'"));
 }
 
 TEST(Parser, StopsAtItsLimits) {

@@ -49,11 +49,17 @@ Status check_text(const SourceText& source) {
       .hint("is it the right file? A job is text; write it in UTF-8");
 }
 
+SourceText::SourceText(std::string text, std::string file)
+    : text_(std::move(text)), file_(std::move(file)), lines_{0} {
+  for (size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1))
+    lines_.push_back(at + 1);
+}
+
 std::string SourceText::where(size_t offset) const {
-  const std::string_view before = text().substr(0, std::min(offset, text_.size()));
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const size_t begin = line_of(text_, before.size()).begin;
-  const size_t column = characters(before.substr(begin)) + 1;
+  offset = std::min(offset, text_.size());
+  const auto line = std::upper_bound(lines_.begin(), lines_.end(), offset) - lines_.begin();
+  const size_t begin = lines_[static_cast<size_t>(line) - 1];
+  const size_t column = characters(text().substr(begin, offset - begin)) + 1;
   return file_ + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -19,7 +20,7 @@ struct Place {
 /// One text with its name. Immutable.
 class SourceText {
  public:
-  SourceText(std::string text, std::string file) : text_(std::move(text)), file_(std::move(file)) {}
+  SourceText(std::string text, std::string file);
   SourceText(const SourceText&) = delete;
   SourceText& operator=(const SourceText&) = delete;
 
@@ -33,6 +34,7 @@ class SourceText {
  private:
   std::string text_;
   std::string file_;
+  std::vector<size_t> lines_;  // where they begin
 };
 
 /// kSyntax if the text holds bytes that no SQL text has (it is no UTF-8, or has control characters): it is

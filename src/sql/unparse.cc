@@ -100,6 +100,12 @@ std::string json_text(const ast::Expr& e) {
          "EMPTY" + behavior(5) + "ERROR)";
 }
 
+/// What stands between the brackets of JSON_OBJECTAGG and JSON_ARRAYAGG.
+std::string json_aggregate_text(const std::vector<ast::ExprPtr>& args) {
+  const std::vector<ast::ExprPtr> values(args.begin(), args.end() - 1);
+  return join(values, " VALUE ", expr_text) + " " + args.back()->text + " ON NULL";
+}
+
 /// Calls that are not written as `NAME(argument, …)`; empty for the others.
 std::string special_text(const ast::Expr& e) {
   const auto& args = e.args;
@@ -149,12 +155,20 @@ std::string call_text(const ast::Expr& e) {
   if (e.text == "ITEM") return to_sql(*args[0]) + "[" + to_sql(*args[1]) + "]";
   const bool infix = e.text == "AND" || e.text == "OR" || e.text == "LIKE" ||
                      e.text.ends_with("DISTINCT FROM") || !is_word();
-  if (infix && args.size() == 1) return "(" + e.text + to_sql(*args[0]) + ")";
+  if (infix && args.size() == 1) {
+    const std::string operand = to_sql(*args[0]);
+    // Two minus signs are a comment.
+    return "(" + e.text + (operand.starts_with('-') ? " " : "") + operand + ")";
+  }
+  if (e.text == "TRIM" && args.size() == 2)
+    return "TRIM(BOTH " + to_sql(*args[1]) + " FROM " + to_sql(*args[0]) + ")";
   if (infix && !args.empty()) return "(" + join(args, " " + e.text + " ", expr_text) + ")";
   if (args.empty() && (e.text.starts_with("CURRENT_") || e.text.starts_with("LOCALTIME")) &&
       e.text != "CURRENT_WATERMARK")
     return e.text;
-  std::string text = e.text + "(" + (e.distinct ? "DISTINCT " : "") + join(args, ", ", expr_text) + ")";
+  const bool json = e.text == "JSON_OBJECTAGG" || e.text == "JSON_ARRAYAGG";
+  std::string text = e.text + "(" + (e.distinct ? "DISTINCT " : "") +
+                     (json ? json_aggregate_text(args) : join(args, ", ", expr_text)) + ")";
   if (e.filter) text += " FILTER (WHERE " + to_sql(*e.filter) + ")";
   return e.over ? text + " OVER " + over_text(*e.over) : text;
 }
