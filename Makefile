@@ -2,8 +2,10 @@
 JOBS ?= $(shell nproc)
 RUNS ?= 100000
 N ?= 100
+FUZZ_SECONDS ?= 600
+FUZZ_SEED ?= 0
 
-.PHONY: deps build test test-all demo bench story sim mutations crash format tidy sanitize arm64 clean
+.PHONY: deps build test test-all demo bench story sim mutations crash fuzz format tidy sanitize arm64 clean
 
 deps:
 	@scripts/install-deps.sh
@@ -37,6 +39,11 @@ mutations: build
 
 crash: build
 	@python3 tests/integration/kill_test.py --binary build/release/bin/strandline --kills $(N)
+
+# Half of the CPU time for SQL, half for expressions. FUZZ_SEED: where the cases begin.
+fuzz: build
+	@build/release/bin/fuzz sql --seconds $$(($(FUZZ_SECONDS) / 2)) --seed $(FUZZ_SEED)
+	@build/release/bin/fuzz expressions --seconds $$(($(FUZZ_SECONDS) / 2)) --seed $(FUZZ_SEED)
 
 format:
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
