@@ -44,6 +44,14 @@ TEST(Integers, DivisionByZeroNamesTheRow) {
   EXPECT_EQ(value_of(fn("/", {null_of(kInt), number(0)})), "null");
 }
 
+// The dividend, scaled for the division, needs more than 128 bits twice over.
+TEST(Decimals, OfManyDecimalsDivide) {
+  const ExprPtr quotient = fn("/", {dec("1.25", 5, 2), dec("0.00005", 38, 38)});
+  EXPECT_EQ(value_of(quotient), "25000.000000");
+  EXPECT_EQ(value_of(fn("%", {dec("12345678901234567890", 38, 0), dec("0.00000000000000000007", 38, 38)})),
+            "0.00000000000000000002000000000000000000");
+}
+
 TEST(Decimals, AsRecordedFromFlink) {
   const auto batch =
       batch_of({column_of(decimal(10, 2), {"12345678.99", "-0.01", "7.50", "null", "0.00"}),

@@ -19,6 +19,14 @@ struct Wide {
   UInt128 high = 0;
   UInt128 low = 0;
 
+  /// Nothing beyond 256 bits.
+  std::optional<Wide> times(UInt128 factor) const {
+    const Wide lower = product(low, factor);
+    const Wide upper = product(high, factor);
+    const UInt128 sum = lower.high + upper.low;
+    if (upper.high != 0 || sum < lower.high) return std::nullopt;
+    return Wide{sum, lower.low};
+  }
   static Wide product(UInt128 a, UInt128 b) {
     constexpr UInt128 kMask = ~uint64_t{0};
     const UInt128 a0 = a & kMask, a1 = a >> 64, b0 = b & kMask, b1 = b >> 64;
@@ -73,8 +81,9 @@ std::optional<Int128> signed_value(const Wide& v, bool negative, int precision) 
 std::optional<Wide> shifted(Wide v, int shift) {
   while (shift > 0) {
     const int step = std::min(shift, 38);
-    if (v.high != 0) return std::nullopt;
-    v = Wide::product(v.low, static_cast<UInt128>(power_of_ten(step)));
+    const auto larger = v.times(static_cast<UInt128>(power_of_ten(step)));
+    if (!larger) return std::nullopt;
+    v = *larger;
     shift -= step;
   }
   if (shift == 0) return v;

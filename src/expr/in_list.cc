@@ -127,7 +127,7 @@ Result<NodePtr> build_in(const Expr& e, Nodes args, const Environment&) {
 /// `IN` keeps constants; with anything else in the list, and for types without a table, it is an OR of
 /// equalities.
 Result<ExprPtr> resolve_in(const Function&, Args args) {
-  bool table = !is_nested(args[0]->type->kind) && args[0]->type->kind != TypeKind::kBoolean;
+  bool table = true;
   TypePtr type = args[0]->type;
   for (size_t i = 1; i < args.size(); ++i) {
     type = comparison_type(*type, *args[i]->type, true);
@@ -137,7 +137,7 @@ Result<ExprPtr> resolve_in(const Function&, Args args) {
   if (type->kind == TypeKind::kNull)
     return literal(std::monostate{}, columnar::make_type(TypeKind::kBoolean));
   for (ExprPtr& arg : args) arg = coerce(arg, type);
-  if (table) {
+  if (table && !is_nested(type->kind) && type->kind != TypeKind::kBoolean) {
     TypePtr result = columnar::make_type(TypeKind::kBoolean, any_nullable(args));
     return call("IN", std::move(args), std::move(result));
   }

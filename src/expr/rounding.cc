@@ -49,7 +49,7 @@ Result<NodePtr> build_round(const Expr& e, Nodes args, const Environment&) {
         [scale = from->scale, out = DecimalType{e.type->precision, e.type->scale}](Int128& to, Int128 value,
                                                                                    int32_t digits) {
           // Rounds at `digits`, then gives the zeros back that the type's scale wants.
-          const int at = std::min({static_cast<int>(digits), scale, out.scale});
+          const int at = std::min({std::max(digits, -39), scale, out.scale});  // with -39 nothing is left
           std::optional<Int128> result = rescale(value, scale, at, 38, rounding);
           if (result) result = rescale(*result, at, out.scale, out.precision);
           to = result.value_or(0);

@@ -1,6 +1,8 @@
 // Functions of time; values as Flink 2.3.0 gives them, but before 1970, where its EXTRACT rounds towards
 // 1970.
+#include "expr/civil.h"
 #include "expr/expr_testing.h"
+#include "expr/zone.h"
 
 namespace strand::expr::testing {
 namespace {
@@ -135,7 +137,8 @@ TEST(DateFormat, JavaLetters) {
   EXPECT_EQ(format("2024-05-06 07:08:09", "'week' w"), "week 19");
   EXPECT_EQ(format("2024-05-06 07:08:09", "Q"), "2");
   EXPECT_EQ(format("2024-05-06 07:08:09", ""), "");
-  EXPECT_THAT(format("2024-05-06 07:08:09", "foo"), HasSubstr("STRAND-3007  pattern 'foo': the letter f"));
+  EXPECT_THAT(format("2024-05-06 07:08:09", "foo"),
+              HasSubstr("STRAND-3007  the letter f of a date pattern is not known: DATE_FORMAT("));
   EXPECT_EQ(value_of(fn("DATE_FORMAT", {text("2024-05-06 07:08:09"), text("yyyy")})), "2024");
   EXPECT_EQ(value_of(fn("DATE_FORMAT", {text("2024-05-06"), text("dd.MM.yyyy")})), "null");
   EXPECT_FALSE(resolve_call("DATE_FORMAT", {date("2024-05-06"), text("yyyy")}).ok());
@@ -213,6 +216,19 @@ TEST(Clock, IsTheContextsAndTheSameForAllRows) {
   EXPECT_EQ(to_string(*fn("PROCTIME", {})->type), "TIMESTAMP_LTZ(3) NOT NULL");
   const auto batch = batch_of({column_of(kBig, {"1", "2", "3"})});
   EXPECT_THAT(values_of(cast(fn("NOW", {}), kText), batch, at).size(), 3);
+}
+
+// The library knows the changes of some 400 years; behind them summer still comes, whatever was asked before.
+TEST(Zone, ClocksChangeInTheFarFuture) {
+  const Zone zone = *Zone::load("Europe/Berlin");
+  const auto offset_hours = [&](int64_t year, int month) {
+    const int64_t local = days_of({year, month, 1}) * kMillisPerDay;
+    return (local - zone.utc_of(local)) / kMillisPerHour;
+  };
+  for (const int64_t year : {9'999, 2'024, 2'500, 3'000, 2'044, 2'399, 2'437}) {
+    EXPECT_EQ(offset_hours(year, 1), 1) << year;
+    EXPECT_EQ(offset_hours(year, 7), 2) << year;
+  }
 }
 
 TEST(CurrentWatermark, IsNullUntilThereIsAJudge) {

@@ -15,6 +15,7 @@ namespace {
 using std::string_view;
 
 constexpr const char* kDefaultPattern = "yyyy-MM-dd HH:mm:ss";
+constexpr const char* kNoPattern = "this is no date pattern";
 // Flink's TIMESTAMP_LTZ holds the years 0000 to 9999; what is outside gives NULL.
 constexpr int64_t kMillisMin = days_of({0, 1, 1}) * kMillisPerDay;
 constexpr int64_t kMillisMax = days_of({10'000, 1, 1}) * kMillisPerDay - 1;
@@ -141,26 +142,28 @@ Result<NodePtr> build_to_timestamp(const Expr& e, Nodes args, const Environment&
     });
   }
   STRAND_OK(check_pattern(*args[1]));
-  return make_row_call<int64_t, string_view, string_view>(
-      e.type, std::move(args),
+  return make_failing_call<int64_t, string_view, string_view>(
+      e.type, std::move(args), "TO_TIMESTAMP", ErrorCode::kBadValue, kNoPattern,
       [last = LastPattern()](int64_t& out, string_view text, string_view pattern) mutable {
         const DatePattern* compiled = last.get(pattern);
-        const std::optional<int64_t> local = compiled != nullptr ? compiled->read(text) : std::nullopt;
+        if (compiled == nullptr) return Row::kFailed;
+        const std::optional<int64_t> local = compiled->read(text);
         out = local.value_or(0);
-        return local.has_value();
+        return local ? Row::kValue : Row::kNull;
       });
 }
 
 Result<NodePtr> build_to_date(const Expr& e, Nodes args, const Environment&) {
   if (args.size() == 1) args.push_back(text_literal("yyyy-MM-dd"));
   STRAND_OK(check_pattern(*args[1]));
-  return make_row_call<int32_t, string_view, string_view>(
-      e.type, std::move(args),
+  return make_failing_call<int32_t, string_view, string_view>(
+      e.type, std::move(args), "TO_DATE", ErrorCode::kBadValue, kNoPattern,
       [last = LastPattern()](int32_t& out, string_view text, string_view pattern) mutable {
         const DatePattern* compiled = last.get(pattern);
-        const std::optional<int64_t> local = compiled != nullptr ? compiled->read(text) : std::nullopt;
+        if (compiled == nullptr) return Row::kFailed;
+        const std::optional<int64_t> local = compiled->read(text);
         out = static_cast<int32_t>(floor_div(local.value_or(0), kMillisPerDay));
-        return local.has_value();
+        return local ? Row::kValue : Row::kNull;
       });
 }
 
@@ -185,28 +188,16 @@ class ToLocal {
   Zone zone_;
 };
 
-/// Fails for every row: what is wrong shows when the job runs, as in Flink.
-class FailingNode final : public Node {
- public:
-  FailingNode(TypePtr type, Status error) : Node(std::move(type)), error_(std::move(error)) {}
-  Result<Value> eval(const Scope& scope) override {
-    if (scope.empty()) return null_value(type());
-    return error_;
-  }
-  bool can_fail() const override { return true; }
-
- private:
-  Status error_;
-};
-NodePtr failing_node(const TypePtr& type, Status error) {
-  return std::make_unique<FailingNode>(type, std::move(error));
-}
-
 Result<NodePtr> build_date_format(const Expr& e, Nodes args, const Environment& environment) {
   const ToLocal to_local(*args[0]->type(), environment.zone);
   if (const Value* literal = args[1]->literal(); literal != nullptr && !literal->column->is_null(0)) {
     Result<DatePattern> parsed = DatePattern::parse(literal->column->string(0));
-    if (!parsed.ok()) return failing_node(e.type, std::move(parsed).status());
+    if (!parsed.ok()) {
+      // What is wrong shows when the job runs, as in Flink.
+      return make_failing_call<std::string, int64_t, string_view>(
+          e.type, std::move(args), "DATE_FORMAT", ErrorCode::kBadValue, parsed.status().message(),
+          [](TextWriter&, int64_t, string_view) { return Row::kFailed; });
+    }
     DatePattern pattern = *std::move(parsed);
     args.pop_back();
     return make_row_call<std::string, int64_t>(
@@ -217,7 +208,7 @@ Result<NodePtr> build_date_format(const Expr& e, Nodes args, const Environment& 
         });
   }
   return make_failing_call<std::string, int64_t, string_view>(
-      e.type, std::move(args), "DATE_FORMAT", ErrorCode::kBadValue, "this is no date pattern",
+      e.type, std::move(args), "DATE_FORMAT", ErrorCode::kBadValue, kNoPattern,
       [last = LastPattern(), to_local](TextWriter& out, int64_t value, string_view pattern) mutable {
         CachedFormat* format = last.format(pattern);
         if (format == nullptr) return Row::kFailed;
@@ -244,7 +235,7 @@ Result<NodePtr> build_from_unixtime(const Expr& e, Nodes args, const Environment
   if (args.size() == 1) args.push_back(text_literal(kDefaultPattern));
   STRAND_OK(check_pattern(*args[1]));
   return make_failing_call<std::string, int64_t, string_view>(
-      e.type, std::move(args), "FROM_UNIXTIME", ErrorCode::kBadValue, "this is no date pattern",
+      e.type, std::move(args), "FROM_UNIXTIME", ErrorCode::kBadValue, kNoPattern,
       [last = LastPattern(), zone = environment.zone](TextWriter& out, int64_t seconds,
                                                       string_view pattern) mutable {
         CachedFormat* format = last.format(pattern);
@@ -269,14 +260,15 @@ Result<NodePtr> build_unix_timestamp(const Expr& e, Nodes args, const Environmen
   }
   if (args.size() == 1) args.push_back(text_literal(kDefaultPattern));
   STRAND_OK(check_pattern(*args[1]));
-  return make_row_call<int64_t, string_view, string_view>(
-      e.type, std::move(args),
+  return make_failing_call<int64_t, string_view, string_view>(
+      e.type, std::move(args), "UNIX_TIMESTAMP", ErrorCode::kBadValue, kNoPattern,
       [last = LastPattern(), zone = environment.zone](int64_t& out, string_view text,
                                                       string_view pattern) mutable {
         const DatePattern* compiled = last.get(pattern);
-        const std::optional<int64_t> local = compiled != nullptr ? compiled->read(text) : std::nullopt;
+        if (compiled == nullptr) return Row::kFailed;
+        const std::optional<int64_t> local = compiled->read(text);
         out = local ? floor_div(zone.utc_of(*local), kMillisPerSecond) : std::numeric_limits<int64_t>::min();
-        return true;
+        return Row::kValue;
       });
 }
 

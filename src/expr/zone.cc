@@ -69,12 +69,24 @@ Result<Zone> Zone::load(const std::string& name) {
 }
 
 void Zone::find_stretch(int64_t utc_millis) const {
-  const Seconds at{cctz::seconds(floor_div(utc_millis, kMillisPerSecond))};
-  const auto instant = [&](const cctz::civil_second& local) {
-    return rules_->zone.lookup(local).trans.time_since_epoch().count() * kMillisPerSecond;
-  };
+  // The library lists the changes of some 400 years to come; the rules, and the calendar, repeat after as
+  // many.
+  constexpr cctz::seconds kCycle{146'097 * int64_t{86'400}};
+  const Seconds listed{cctz::seconds(10'413'792'000)};  // 2300-01-01
+  Seconds at{cctz::seconds(floor_div(utc_millis, kMillisPerSecond))};
   offset_ = rules_->zone.lookup(at).offset * kMillisPerSecond;
   cctz::time_zone::civil_transition change;
+  int64_t shift = 0;
+  for (Seconds earlier = at; earlier >= listed && !rules_->zone.next_transition(earlier, &change);) {
+    earlier -= kCycle;
+    if (!rules_->zone.next_transition(earlier, &change)) continue;
+    shift = (at - earlier).count() * kMillisPerSecond;
+    at = earlier;
+    break;
+  }
+  const auto instant = [&](const cctz::civil_second& local) {
+    return rules_->zone.lookup(local).trans.time_since_epoch().count() * kMillisPerSecond + shift;
+  };
   // next_transition looks strictly behind its argument, prev_transition strictly before it.
   until_ =
       rules_->zone.next_transition(at, &change) ? instant(change.to) : std::numeric_limits<int64_t>::max();

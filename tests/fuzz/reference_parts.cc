@@ -126,7 +126,7 @@ Reference moment_arithmetic(const Expr& e, const Values& args) {
 std::vector<std::string> characters(const std::string& from) {
   std::vector<std::string> all;
   for (const char c : from) {
-    if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) all.emplace_back();
+    if (all.empty() || (static_cast<unsigned char>(c) & 0xC0) != 0x80) all.emplace_back();
     all.back() += c;
   }
   return all;
@@ -143,6 +143,7 @@ Reference cast(const Expr& e, const Scalar& value) {
   const Type& from = *e.args[0]->type;
   const Type& to = *e.type;
   if (const bool* truth = std::get_if<bool>(&value)) {
+    if (to.kind == TypeKind::kBoolean) return {*truth};
     if (to.kind == TypeKind::kDecimal) return decimal(Exact(*truth ? 1 : 0), 0, to);
     return is_real(to.kind) ? Reference{*truth ? 1.0 : 0.0} : Reference{int64_t{*truth}};
   }
@@ -266,7 +267,11 @@ bool is_known(const Expr& e) {
   if (!is_arithmetic(function) || e.args.size() != 2) return false;
   const bool moment =
       kind(0) == TypeKind::kDate || kind(0) == TypeKind::kTime || kind(0) == TypeKind::kTimestamp;
-  if (moment) return kind(1) == TypeKind::kIntervalMillis || kind(1) == TypeKind::kIntervalMonths;
+  if (moment) {
+    // Of the intervals that are computed some lead beyond the years of <chrono>.
+    const bool months = kind(1) == TypeKind::kIntervalMonths && e.args[1]->kind != Expr::Kind::kCall;
+    return months || kind(1) == TypeKind::kIntervalMillis;
+  }
   if (e.type->kind == TypeKind::kDecimal)
     return kind(0) == TypeKind::kDecimal && kind(1) == TypeKind::kDecimal;
   return kind(0) == e.type->kind && kind(1) == e.type->kind && columnar::is_numeric(e.type->kind);
