@@ -85,16 +85,7 @@ Status apply_with(const JobArguments& arguments, sql::SqlInput& input) {
 
 }  // namespace
 
-Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
-                                  env::Env env, const std::map<std::string, std::string>& environment) {
-  sql::SqlInput input;
-  input.file = arguments.file;
-  STRAND_TRY(input.text, read_job(*env.files, arguments.file));
-  for (const std::string& profile : profiles_of(arguments, environment)) {
-    STRAND_OK(apply_profile(profile, arguments.env_file, *env.files, environment, input));
-  }
-  STRAND_OK(apply_set(arguments, input));
-  STRAND_OK(apply_with(arguments, input));
+Result<sql::CompiledJob> compile_job(sql::SqlInput input, const connect::Registry& registry, env::Env env) {
   const runtime::Tables tables(registry, {{}, "UTC", env});
   input.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
   input.checks.metadata = [&tables](const plan::TableSpec& table) { return tables.metadata(table); };
@@ -106,9 +97,23 @@ Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::
   };
   input.checks.looks_up = [&tables](const plan::TableSpec& table) { return tables.can_look_up(table); };
   input.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
-  Result<sql::CompiledJob> job = sql::compile(input);
-  Status checked = job.ok() ? check_plan(job->plan, registry, env) : std::move(job).status();
-  if (!checked.ok()) return of_profile(std::move(checked), input);
+  STRAND_TRY(sql::CompiledJob job, sql::compile(input));
+  STRAND_OK(check_plan(job.plan, registry, env));
+  return job;
+}
+
+Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
+                                  env::Env env, const std::map<std::string, std::string>& environment) {
+  sql::SqlInput input;
+  input.file = arguments.file;
+  STRAND_TRY(input.text, read_job(*env.files, arguments.file));
+  for (const std::string& profile : profiles_of(arguments, environment)) {
+    STRAND_OK(apply_profile(profile, arguments.env_file, *env.files, environment, input));
+  }
+  STRAND_OK(apply_set(arguments, input));
+  STRAND_OK(apply_with(arguments, input));
+  Result<sql::CompiledJob> job = compile_job(input, registry, env);
+  if (!job.ok()) return of_profile(std::move(job).status(), input);
   return job;
 }
 

@@ -25,4 +25,7 @@ struct JobArguments {
 Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
                                   env::Env env, const std::map<std::string, std::string>& environment);
 
+/// Compiles a text with the connectors of the registry, and asks of the plan what a start would.
+Result<sql::CompiledJob> compile_job(sql::SqlInput input, const connect::Registry& registry, env::Env env);
+
 }  // namespace strand::engine

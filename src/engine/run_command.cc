@@ -49,6 +49,7 @@ class SignalWatch {
  public:
   SignalWatch(RunningJob& job, obs::EventSink& events, env::Clock& clock)
       : job_(job), events_(events), clock_(clock) {
+    signals = 0;  // a shell runs one job after the other
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
     ticker_ = std::make_unique<Ticker>(Duration{20}, [this] { look(); });
