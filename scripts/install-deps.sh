@@ -3,7 +3,7 @@
 set -eu
 packages="g++ cmake python3 ninja-build ccache mold pkg-config make
   libfmt-dev libcli11-dev libsimdjson-dev libxxhash-dev libre2-dev libcctz-dev tzdata
-  libzstd-dev zlib1g-dev libsqlite3-dev sqlite3 libcpp-httplib-dev libyaml-cpp-dev nlohmann-json3-dev librocksdb-dev
+  libzstd-dev zlib1g-dev libsqlite3-dev sqlite3 libcpp-httplib-dev libyaml-cpp-dev nlohmann-json3-dev librocksdb-dev libedit-dev
   libgtest-dev libgmock-dev librapidcheck-dev python3"
 missing=""
 for package in $packages; do

@@ -56,6 +56,7 @@ void add_stop(CLI::App& app, Context& context, int& exit_code);
 void add_state(CLI::App& app, Context& context, int& exit_code);
 void add_gen(CLI::App& app, Context& context, int& exit_code);
 void add_upgrade_check(CLI::App& app, Context& context, int& exit_code);
+void add_sql(CLI::App& app, Context& context, int& exit_code);
 void add_story(CLI::App& app, Context& context, int& exit_code);
 
 }  // namespace strand::app

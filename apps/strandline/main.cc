@@ -82,9 +82,10 @@ int main(int argc, char** argv) {
   app.fallthrough();
 
   int exit_code = engine::kDone;
-  for (const auto add : {app::add_run, app::add_check, app::add_explain, app::add_recount, app::add_sim,
-                         app::add_status, app::add_why, app::add_ledger, app::add_savepoint, app::add_stop,
-                         app::add_state, app::add_upgrade_check, app::add_gen, app::add_story}) {
+  for (const auto add :
+       {app::add_run, app::add_check, app::add_explain, app::add_recount, app::add_sim, app::add_status,
+        app::add_why, app::add_ledger, app::add_savepoint, app::add_stop, app::add_state,
+        app::add_upgrade_check, app::add_sql, app::add_gen, app::add_story}) {
     add(app, context, exit_code);
   }
   app.failure_message(usage_text);

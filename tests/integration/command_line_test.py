@@ -84,7 +84,7 @@ def commands_of(shell):
 def test_help(checks, shell):
     names = commands_of(shell)
     checks.check({"run", "check", "explain", "recount", "sim", "story", "gen", "why", "ledger", "state", "savepoint", "stop",
-                  "status", "upgrade-check"} <= set(names), "--help lists the commands", names)
+                  "status", "upgrade-check", "sql"} <= set(names), "--help lists the commands", names)
     for words in [[name] for name in names] + [["gen", "clicks"]]:
         code, out, err = shell.run(*words, "--help")
         checks.check(code == DONE and "Example: strandline" in out and not err, f"{' '.join(words)} --help has an example", out + err)

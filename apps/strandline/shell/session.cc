@@ -1,0 +1,170 @@
+#include "session.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "sql/lexer.h"
+#include "sql/parser.h"
+
+namespace strand::app::shell {
+
+namespace {
+
+using Kind = Statement::Kind;
+
+Kind kind_of(const sql::ast::Statement& statement) {
+  namespace ast = sql::ast;
+  if (const auto* table = std::get_if<ast::CreateTable>(&statement.body))
+    return table->query ? Kind::kStores : Kind::kDeclares;
+  if (std::holds_alternative<ast::Print>(statement.body)) return Kind::kShows;
+  if (std::holds_alternative<ast::Insert>(statement.body)) return Kind::kWrites;
+  if (std::holds_alternative<ast::StatementSet>(statement.body)) return Kind::kWrites;
+  const auto* set = std::get_if<ast::SetStatement>(&statement.body);
+  const bool asks = (set != nullptr && set->key.empty()) ||
+                    std::holds_alternative<ast::Show>(statement.body) ||
+                    std::holds_alternative<ast::Describe>(statement.body) ||
+                    std::holds_alternative<ast::Explain>(statement.body);
+  return asks ? Kind::kAnswers : Kind::kDeclares;
+}
+
+/// The text with blanks instead of everything but line ends.
+std::string blanks(std::string text) {
+  for (char& c : text) {
+    if (c != '\n') c = ' ';
+  }
+  return text;
+}
+
+/// `a`.`b` of a.b
+std::string quoted(const std::string& name) {
+  std::string text = "`";
+  for (const char c : name) text += c == '.' ? std::string("`.`") : std::string(1, c);
+  return text + "`";
+}
+
+}  // namespace
+
+Session::Session(const connect::Registry& registry, env::Env env, std::string name,
+                 std::map<std::string, plan::Setting> settings)
+    : registry_(registry), env_(env), name_(std::move(name)), settings_(std::move(settings)) {}
+
+Result<std::vector<Statement>> Session::split(const std::string& text) const {
+  const sql::SourceText source(declared_ + text, name_);
+  if (Status checked = check_text(source); !checked.ok()) return moved_up(std::move(checked));
+  auto parsed = sql::parse_script(source);
+  if (!parsed.ok()) return moved_up(std::move(parsed).status());
+  std::vector<Statement> statements;
+  std::vector<size_t> begins;
+  for (const sql::ast::Statement& each : *parsed) {
+    if (each.place.offset < declared_.size()) continue;
+    const auto* table = std::get_if<sql::ast::CreateTable>(&each.body);
+    statements.push_back({kind_of(each), {}, table == nullptr ? "" : table->name});
+    begins.push_back(each.place.offset - declared_.size());
+  }
+  for (size_t i = 0; i < statements.size(); ++i) {
+    const size_t end = i + 1 < begins.size() ? begins[i + 1] : text.size();
+    statements[i].text = blanks(text.substr(0, begins[i])) + text.substr(begins[i], end - begins[i]);
+  }
+  return statements;
+}
+
+/// Places are counted from the beginning of the text that the user has given.
+Status Session::moved_up(Status error) const {
+  const std::string prefix = name_ + ":";
+  const auto above = std::ranges::count(declared_, '\n');
+  if (above == 0 || !error.where().starts_with(prefix)) return error;
+  const std::string rest = error.where().substr(prefix.size());
+  const int64_t line = std::strtoll(rest.c_str(), nullptr, 10);
+  if (line <= above) return error;
+  const size_t colon = std::min(rest.find(':'), rest.size());
+  return Status(error.code(), error.message())
+      .at(prefix + std::to_string(line - above) + rest.substr(colon))
+      .hint(error.hint());
+}
+
+Result<sql::CompiledJob> Session::compile(const std::string& text) const {
+  sql::SqlInput input;
+  input.text = declared_ + text;
+  input.file = name_;
+  input.settings = settings_;
+  auto job = engine::compile_job(std::move(input), registry_, env_);
+  if (!job.ok()) return moved_up(std::move(job).status());
+  job->warnings.erase(job->warnings.begin(), job->warnings.begin() + static_cast<int64_t>(warnings_told_));
+  job->notes.erase(job->notes.begin(), job->notes.begin() + static_cast<int64_t>(notes_told_));
+  return job;
+}
+
+Result<sql::CompiledJob> Session::next(const Statement& statement) {
+  std::string text = statement.text.substr(0, statement.text.find_last_not_of(" \n") + 1);
+  if (!text.ends_with(';')) text += "\n;";  // a comment may stand last
+  // A text without an answer is refused.
+  const std::string asked = statement.kind == Kind::kDeclares ? text + " SHOW CURRENT CATALOG;" : text;
+  STRAND_TRY(sql::CompiledJob job, compile(asked));
+  if (statement.kind == Kind::kDeclares) {
+    job.shown.clear();
+    declared_ += text.substr(text.find_first_not_of(" \n")) + "\n";
+  } else if (statement.kind == Kind::kStores) {
+    STRAND_TRY(const sql::CompiledJob stored,
+               compile(text + " SHOW CREATE TABLE " + quoted(statement.table) + ";"));
+    declared_ += stored.shown.back().rows[0][0] + "\n;\n";
+  } else {
+    return job;
+  }
+  warnings_told_ += job.warnings.size();
+  notes_told_ += job.notes.size();
+  return job;
+}
+
+std::vector<std::string> Session::column_of(const std::string& question) const {
+  const auto answer = compile(question);
+  std::vector<std::string> cells;
+  if (!answer.ok() || answer->shown.empty()) return cells;
+  for (const auto& row : answer->shown.back().rows) cells.push_back(row[0]);
+  return cells;
+}
+
+std::vector<std::string> Session::names() const {
+  std::vector<std::string> names;
+  for (const char* question : {"SHOW TABLES;", "SHOW VIEWS;"}) {
+    for (const std::string& table : column_of(question)) {
+      names.push_back(table);
+      for (std::string& column : column_of("DESCRIBE " + quoted(table) + ";"))
+        names.push_back(std::move(column));
+    }
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> Session::functions() const {
+  std::vector<std::string> names = column_of("SHOW FUNCTIONS;");
+  for (std::string& name : names)
+    std::ranges::transform(name, name.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return names;
+}
+
+bool is_whole(const std::string& text) {
+  const sql::SourceText source(text, "sql");
+  const auto tokens = sql::tokenize(source);
+  if (!tokens.ok()) {  // a text or comment may be open; it ends with the statement at the latest
+    const size_t last = text.find_last_not_of(" \n\t");
+    return last != std::string::npos && text[last] == ';';
+  }
+  const size_t n = tokens->size() - 1;  // without kEnd
+  if (n == 0) return true;
+  int cases = 0;
+  bool in_set = false;
+  for (size_t i = 0; i < n; ++i) {
+    const std::string& word = (*tokens)[i].upper;
+    if (word == "CASE") ++cases;
+    if (word == "BEGIN") in_set = true;
+    if (word != "END") continue;
+    if (cases == 0) in_set = false;
+    cases = std::max(0, cases - 1);
+  }
+  return (*tokens)[n - 1].text == ";" && !in_set;
+}
+
+}  // namespace strand::app::shell

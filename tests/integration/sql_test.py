@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""The shell: what -e, -f and a pipe print, and a conversation at a terminal.
+
+    sql_test.py --binary build/release/bin/strandline [--only NAME]
+"""
+
+import argparse
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+from checks import Checks
+from command_line_test import DONE, NO, USAGE, Shell, check_refusal
+
+ROWS = "(VALUES (1, 'a', CAST(1.50 AS DECIMAL(5, 2))), (2, 'b,\"c', CAST(NULL AS DECIMAL(5, 2))), (3, 'a', 2.25)) AS t (n, s, d)"
+ONE = "SET 'parallelism.default' = '1';\n"
+EVENTS = """CREATE TABLE events (s STRING, n INT) WITH ('connector' = 'filesystem', 'path' = 'events', 'format' = 'json');
+"""
+NEWEST = EVENTS.replace("n INT", "n INT, p AS PROCTIME()") + \
+    "SELECT s, n FROM events QUALIFY ROW_NUMBER() OVER (PARTITION BY s ORDER BY p DESC) = 1;"
+ENDLESS = "CREATE TABLE ticks (n BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '50', 'fields.n.kind' = 'sequence', " \
+          "'fields.n.start' = '1', 'fields.n.end' = '1000000');"
+
+GOLDEN = [
+    ("a table", ["--format", "table", "-e", f"{ONE}SELECT * FROM {ROWS}"],
+     "+---+------+------+\n| n |    s |    d |\n+---+------+------+\n| 1 |    a | 1.50 |\n| 2 | b,\"c | NULL |\n| 3 |    a | 2.25 |\n"
+     "+---+------+------+\n3 rows\n"),
+    ("CSV", ["--format", "csv", "-e", f"{ONE}SELECT * FROM {ROWS}"], 'n,s,d\n1,a,1.50\n2,"b,""c",\n3,a,2.25\n'),
+    ("JSON, which a pipe gets", ["-e", f"{ONE}SELECT * FROM {ROWS}"],
+     '{"n":1,"s":"a","d":1.5}\n{"n":2,"s":"b,\\"c","d":null}\n{"n":3,"s":"a","d":2.25}\n'),
+    ("changes in CSV", ["--format", "csv", "-e", ONE + NEWEST], "op,s,n\n+I,a,3\n+I,b,2\n-U,a,3\n+U,a,5\n"),
+    ("changes in JSON", ["--format", "json", "-e", ONE + NEWEST],
+     '{"s":"a","n":3}\n{"s":"b","n":2}\n{"op":"-U","s":"a","n":3}\n{"op":"+U","s":"a","n":5}\n'),
+    ("changes in a table, in the place of the row", ["--format", "table", "-e", ONE + NEWEST],
+     "+---+---+\n| s | n |\n+---+---+\n| a | 5 |\n| b | 2 |\n+---+---+\n2 rows\n"),
+    ("rows that go", ["--format", "table", "-e", ONE + "SELECT x FROM (VALUES (3), (1), (2)) AS t (x) ORDER BY x LIMIT 2"],
+     "+---+\n| x |\n+---+\n| 1 |\n| 2 |\n+---+\n2 rows\n"),
+    ("an answer", ["--format", "table", "-e", EVENTS + "SHOW TABLES;"],
+     "+------------+\n| table name |\n+------------+\n|     events |\n+------------+\n"),
+    ("an answer as CSV", ["--format", "csv", "-e", EVENTS + "SHOW TABLES"], "table name\nevents\n"),
+    ("an answer as JSON", ["-e", EVENTS + "SHOW TABLES;"], '{"table name":"events"}\n'),
+    ("declarations say nothing", ["-e", EVENTS + "CREATE VIEW v AS SELECT s FROM events; DROP VIEW v; RESET;"], ""),
+    ("a view of a view, behind a query", ["--format", "csv", "-e", ONE + EVENTS + "CREATE VIEW v AS SELECT n FROM events; SELECT n FROM v "
+     "WHERE n > 2; CREATE VIEW w AS SELECT n + 1 AS m FROM v; SELECT m FROM w WHERE m = 6"], "n\n3\n5\nm\n6\n"),
+    ("a database", ["--format", "csv", "-e", "CREATE DATABASE d; USE d; " + EVENTS + "SHOW CURRENT DATABASE; SHOW TABLES;"],
+     None),
+    ("what would harm a terminal", ["--format", "table", "-e", "SELECT CHR(27) || 'x' || CHR(10) AS s"],
+     "+-----------+\n|         s |\n+-----------+\n| \\x1bx\\x0a |\n+-----------+\n1 row\n"),
+    ("-c is -e", ["--format", "csv", "-c", "SELECT 1 AS one"], "one\n1\n"),
+    ("no statement", ["-e", "-- nothing"], ""),
+]
+
+
+def test_golden(checks, binary, folder):
+    shell = Shell(binary, folder)
+    shell.put("events/a.json", "".join(f'{{"s": "{s}", "n": {n}}}\n' for s, n in (("a", 3), ("b", 2), ("a", 5))))
+    for name, words, expected in GOLDEN:
+        code, out, err = shell.run("sql", *words)
+        if expected is None:
+            checks.equal((code, out.splitlines()[1::2], err), (DONE, ["d", "events"], ""), f"{name}: {words[-1][:40]}")
+        else:
+            checks.equal((code, out, err), (DONE, expected, ""), name)
+
+
+def test_files(checks, binary, folder):
+    shell = Shell(binary, folder)
+    shell.put("job.sql", "-- two queries\nSELECT 1 AS one;\n\nSELECT nothing\nFROM (VALUES (1)) AS t (n);\nSELECT 3 AS three;\n")
+    code, out, err = shell.run("sql", "-f", "job.sql")
+    checks.equal((code, out), (NO, '{"one":1}\n'), "statements run until one fails")
+    checks.check("STRAND-2003  job.sql:4:8" in err, "an error has its place in the file", err)
+    shell.put("stored.sql", ONE + "CREATE TABLE kept (n INT) WITH ('connector' = 'filesystem', 'path' = 'kept', 'format' = 'json');\n"
+              "INSERT INTO kept VALUES (1), (2);\nCREATE TABLE copied WITH ('connector' = 'filesystem', 'path' = 'copied', 'format' = 'csv') "
+              "AS SELECT n, n * 10 AS m FROM kept;\nSELECT n, m FROM copied;\n")
+    code, out, err = shell.run("sql", "--format", "csv", "-f", "stored.sql")
+    checks.equal((code, out), (DONE, "n,m\n1,10\n2,20\n"), "INSERT and CREATE TABLE AS are done before what follows" + (err if code else ""))
+    done = subprocess.run(shell.command("sql", "--format", "csv"), input=b"SELECT 5 AS five;", capture_output=True, cwd=shell.folder, timeout=60)
+    checks.equal((done.returncode, done.stdout), (DONE, b"five\n5\n"), "statements from a pipe")
+    check_refusal(checks, "a syntax error", shell.run("sql", "-e", "SELECT 1; SELEC 2;"), NO, 2001, "sql:1:11", "SELECT")
+    check_refusal(checks, "a file that is not there", shell.run("sql", "-f", "none.sql"), USAGE, 1004, r"none\.sql", "check the path")
+    check_refusal(checks, "another format", shell.run("sql", "--format", "xml", "-e", "SELECT 1"), USAGE, 1003, "xml", "sql --help")
+    check_refusal(checks, "a setting without a value", shell.run("sql", "--set", "a", "-e", "SELECT 1"), USAGE, 1003, "KEY=VALUE", "--set")
+
+
+class Terminal:
+    """A shell at a terminal of its own."""
+
+    def __init__(self, shell, *words):
+        self.process, self.master = pty.fork()
+        if self.process == 0:
+            os.chdir(shell.folder)
+            os.environ["TERM"] = "xterm"
+            command = shell.command("sql", *words)
+            os.execv(command[0], command)
+        self.seen = ""
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def wait(self, pattern, seconds=30):
+        """Reads until the pattern is there; what came up to it is used up."""
+        until = time.monotonic() + seconds
+        while True:
+            found = re.search(pattern, self.seen, re.S)
+            if found:
+                self.seen = self.seen[found.end():]
+                return found
+            ready = select.select([self.master], [], [], max(0, until - time.monotonic()))[0]
+            if not ready:
+                return None
+            try:
+                self.seen += os.read(self.master, 65536).decode(errors="replace")
+            except OSError:
+                return None
+
+    def end(self, seconds=30):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.wait("(?!)", 0.05)
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                return os.waitstatus_to_exitcode(status)
+        os.kill(self.process, 9)
+        return None
+
+
+PROMPT = "sql> "
+
+
+def test_terminal(checks, binary, folder):
+    shell = Shell(binary, folder)
+    shell.put("events/a.json", '{"s": "a", "n": 3}\n{"s": "b", "n": 2}\n')
+    at = Terminal(shell)
+    checks.check(at.wait(PROMPT), "there is a prompt", at.seen)
+    at.type(".help\r")
+    checks.check(at.wait(r"Tab completes.*" + PROMPT), ".help tells what there is", at.seen)
+    at.type("SELECT 6\r")
+    checks.check(at.wait("  -> "), "a statement goes on until its ;", at.seen)
+    at.type("* 7 AS x, 'fünf' AS y;\r")
+    checks.check(at.wait(r"\| +42 \| fünf \|.*1 row.*" + PROMPT), "and its rows are a table", at.seen)
+    at.type(EVENTS.replace("\n", "\r"))
+    at.wait(PROMPT)
+    at.type("sel\t")
+    checks.check(at.wait("sel.*ect "), "a keyword is completed in the case in which it is begun", at.seen)
+    at.type("n from eve\t")
+    checks.check(at.wait("from eve.*nts "), "so is a table that has been declared", at.seen)
+    at.type("where n = 2;\r")
+    checks.check(at.wait(r"\| +2 \|.*1 row.*" + PROMPT), "the completed statement runs", at.seen)
+    at.type("SELECT CHAR_L\t'abcd') AS f;\r")
+    checks.check(at.wait(r"ENGTH"), "a function is completed", at.seen)
+    at.wait(PROMPT)
+    at.type("SELECT 1 \x03")
+    checks.check(at.wait(r"\^C.*" + PROMPT), "Ctrl-C cancels the line", at.seen)
+    at.type("SELECT (1\r")
+    at.wait("  -> ")
+    at.type("\x03")
+    checks.check(at.wait(PROMPT), "and a statement of several lines", at.seen)
+    at.type("SELECT nothing FROM events;\r")
+    checks.check(at.wait(r"STRAND-2003  sql:1:8.*" + PROMPT), "an error has its place in the statement and ends nothing else", at.seen)
+
+    at.type(ENDLESS + " SELECT COUNT(*) AS c FROM ticks;\r")
+    checks.check(at.wait(r"1 row\r\n\x1b\[\d+A\x1b\[J.*1 row"), "the table of a query that runs is drawn again in place", at.seen[-500:])
+    at.type("\x03")
+    checks.check(at.wait(PROMPT), "Ctrl-C ends the query only", at.seen[-500:])
+    at.type("\x1b[A\x1b[A\r")
+    checks.check(at.wait(r"SELECT nothing FROM events;.*STRAND-2003.*" + PROMPT), "the arrow goes back in history", at.seen)
+    at.type("CREATE TABLE nowhere (n INT) WITH ('connector' = 'blackhole');\r")
+    at.wait(PROMPT)
+    at.type("EXECUTE STATEMENT SET BEGIN INSERT INTO nowhere VALUES (1);\r")
+    checks.check(at.wait(r"\(1\);\r\n.*  -> "), "a statement set goes on behind its statements", at.seen)
+    at.type("END;\r")
+    checks.check(at.wait(r"END;\r\n.*" + PROMPT), "until its END", at.seen)
+    at.type(".format csv\rSELECT 1 AS one;\r")
+    checks.check(at.wait(r"one\r\n1\r\n" + PROMPT), ".format changes how rows are written", at.seen)
+    at.type(".exit\r")
+    checks.equal(at.end(), DONE, ".exit ends it")
+
+    again = Terminal(shell)
+    again.wait(PROMPT)
+    again.type("\x1b[A\x1b[A\r")
+    checks.check(again.wait(r"SELECT 1 AS one;.*\| +1 \|.*" + PROMPT), "the next shell knows the history of the last", again.seen)
+    again.type("\x04")
+    checks.equal(again.end(), DONE, "Ctrl-D ends it")
+
+
+def test_interrupted_script(checks, binary, folder):
+    """Ctrl-C ends the query of a script; what follows runs."""
+    shell = Shell(binary, folder)
+    at = Terminal(shell, "--format", "csv", "-e", ENDLESS + "SELECT n FROM ticks; SELECT 'behind' AS it;")
+    checks.check(at.wait(r"n\r\n1\r\n2\r\n"), "an endless query prints as it reads", at.seen)
+    at.type("\x03")
+    checks.check(at.wait(r"it\r\nbehind\r\n"), "after Ctrl-C the next statement runs", at.seen[-300:])
+    checks.equal(at.end(), DONE, "and the script ends as others do")
+
+
+TESTS = {test.__name__.removeprefix("test_"): test for test in (test_golden, test_files, test_terminal, test_interrupted_script)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="build/release/bin/strandline")
+    parser.add_argument("--only", choices=TESTS)
+    arguments = parser.parse_args()
+    binary = pathlib.Path(arguments.binary).resolve()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="strandline-sql-")).resolve()
+    for variable in [name for name in os.environ if name.startswith("STRANDLINE")]:
+        del os.environ[variable]
+    checks = Checks()
+    for name, test in TESTS.items():
+        if arguments.only in (None, name):
+            test(checks, binary, folder / name)
+    if not checks.failed:
+        shutil.rmtree(folder)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
