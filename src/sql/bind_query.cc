@@ -203,6 +203,14 @@ Result<Relation> Binder::bind_select(const ast::Select& written, const Place& pl
     STRAND_TRY(input, bind_table(*written.from));
   } else {
     input = bind_rows(1, place);
+    const bool inner = (written.where && has_subquery(*written.where)) ||
+                       std::ranges::any_of(written.items, [](const ast::SelectItem& item) {
+                         return has_subquery(*item.expr);
+                       });
+    if (inner) {  // a join counts the columns of its sides by the relation
+      input.columns.push_back({input.schema()[0].name, input.schema()[0].type});
+      input.columns.back().hidden = true;
+    }
   }
   set_ttl(input, hints);
   for (const TtlHint& hint : hints.ttls) {

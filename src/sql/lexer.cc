@@ -209,7 +209,9 @@ class Lexer {
       while (is_digit(peek())) ++at_;
     }
     if (in_word(peek())) {
-      return error(begin, "a number cannot go on with '" + std::string(1, peek()) + "'",
+      size_t end = at_ + 1;  // of the character
+      while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) ++end;
+      return error(begin, "a number cannot go on with '" + std::string(text_.substr(at_, end - at_)) + "'",
                    "put a blank behind the number, or the name in backticks");
     }
     add(Token::Kind::kNumber, text_.substr(begin, at_ - begin), begin);

@@ -169,6 +169,7 @@ TEST(Parser, ShowsWholeCharactersOfWhatItFound) {
   std::string wide;
   for (int i = 0; i < 30; ++i) wide += "\xE2\x82\xAC";
   EXPECT_THAT(parsed("SELECT a FROM '" + wide + "'"), testing::HasSubstr("\xE2\x82\xAC'"));
+  EXPECT_THAT(expression("1\xE2\x82\xAC"), testing::HasSubstr("a number cannot go on with '\xE2\x82\xAC'"));
   EXPECT_THAT(parsed("SELECT a FROM x'ff'"), testing::HasSubstr("the bytes x'\xE2\x80\xA6'"));
 }
 

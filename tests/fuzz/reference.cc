@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "base/utf8.h"
 #include "tests/fuzz/exact.h"
 #include "tests/fuzz/reference_parts.h"
 
@@ -125,6 +126,11 @@ class Evaluation {
       args.push_back(std::move(part.value));
     }
     if (nothing) return Reference{};
+    for (const Scalar& arg : args) {
+      const auto* text = std::get_if<std::string>(&arg);
+      if (text != nullptr && !valid_utf8(*text))
+        return std::nullopt;  // decoded bytes: whatever they are counted as
+    }
     return computed(e, args);
   }
 
