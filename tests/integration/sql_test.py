@@ -188,6 +188,21 @@ def test_terminal(checks, binary, folder):
     checks.equal(again.end(), DONE, "Ctrl-D ends it")
 
 
+def test_inserts(checks, binary, folder):
+    """Ctrl-C stops an INSERT with a savepoint, as `run`; the next one is not stopped by it."""
+    at = Terminal(Shell(binary, folder))
+    at.wait(PROMPT)
+    at.type(ENDLESS + " CREATE TABLE nowhere (n BIGINT) WITH ('connector' = 'blackhole');\r")
+    at.wait(PROMPT)
+    for which in ("an INSERT", "the same one, which goes on from there,"):
+        at.type("INSERT INTO nowhere SELECT n FROM ticks;\r")
+        checks.check(at.wait("rows out"), f"{which} runs", at.seen)
+        at.type("\x03")
+        checks.check(at.wait("stopped; savepoint .*" + PROMPT), f"{which} is stopped with a savepoint", at.seen[-500:])
+    at.type(".exit\r")
+    checks.equal(at.end(), DONE, "the shell lives on until .exit")
+
+
 def test_interrupted_script(checks, binary, folder):
     """Ctrl-C ends the query of a script; what follows runs."""
     shell = Shell(binary, folder)
@@ -198,7 +213,7 @@ def test_interrupted_script(checks, binary, folder):
     checks.equal(at.end(), DONE, "and the script ends as others do")
 
 
-TESTS = {test.__name__.removeprefix("test_"): test for test in (test_golden, test_files, test_terminal, test_interrupted_script)}
+TESTS = {test.__name__.removeprefix("test_"): test for test in (test_golden, test_files, test_terminal, test_inserts, test_interrupted_script)}
 
 
 def main():
