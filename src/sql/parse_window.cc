@@ -107,13 +107,23 @@ Status Parser::window_argument(ast::WindowCall& call, const WindowSyntax& syntax
   return Status();
 }
 
+/// TABLE t or (SELECT …), and PARTITION BY behind it.
 Status Parser::window_table(ast::WindowCall& call) {
-  STRAND_OK(expect_word("TABLE"));
   auto table = std::make_shared<ast::TableRef>();
   table->place = here();
-  STRAND_TRY(std::string name, table_name("a table or view"));
-  table->source = std::move(name);
-  STRAND_TRY(table->hints, hints());
+  if (take_symbol("(")) {
+    if (!at_query()) return expected("a query");
+    STRAND_TRY(table->source, query());
+    STRAND_OK(expect_symbol(")", "behind the query"));
+  } else {
+    STRAND_OK(expect_word("TABLE"));
+    if (is_symbol("("))
+      return expected("a table or view").hint("a query stands there without TABLE: (SELECT …)");
+    table->place = here();
+    STRAND_TRY(std::string name, table_name("a table or view"));
+    table->source = std::move(name);
+    STRAND_TRY(table->hints, hints());
+  }
   call.table = table;
   const Place place = here();
   if (!take_words({"PARTITION", "BY"})) return Status();
