@@ -5,6 +5,7 @@
 #include "sql/aggregate_call.h"
 #include "sql/binder.h"
 #include "sql/coerce.h"
+#include "sql/on_subqueries.h"
 #include "sql/unparse.h"
 
 namespace strand::sql {
@@ -46,23 +47,6 @@ class Groups {
   }
   std::vector<ast::SelectItem> items_;
 };
-
-ast::ExprPtr all_of_them(const std::vector<ast::ExprPtr>& conditions) {
-  ast::ExprPtr all;
-  for (const ast::ExprPtr& each : conditions) {
-    if (!all) {
-      all = each;
-      continue;
-    }
-    auto both = std::make_shared<ast::Expr>();
-    both->kind = ast::Expr::Kind::kCall;
-    both->place = each->place;
-    both->text = "AND";
-    both->args = {all, each};
-    all = std::move(both);
-  }
-  return all;
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include "sql/binder.h"
 #include "sql/coerce.h"
+#include "sql/on_subqueries.h"
 
 namespace strand::sql {
 
@@ -196,7 +197,8 @@ void Binder::set_ttl(Relation& input, SelectHints& hints) {
   }
 }
 
-Result<Relation> Binder::bind_select(const ast::Select& written, const Place& place, Extras& extras) {
+Result<Relation> Binder::bind_select(const ast::Select& asked, const Place& place, Extras& extras) {
+  const ast::Select written = with_subqueries_of_on(asked);
   STRAND_TRY(SelectHints hints, select_hints(written.hints));
   Relation input;
   if (written.from) {

@@ -209,7 +209,7 @@ class Binder {
   Result<Relation> bind_query(const ast::Query& query, Extras& extras);
   Result<Relation> bind_body(const ast::Query& query, Extras& extras);
   Result<Relation> bind_plain(const ast::Query& query, Extras& extras);
-  Result<Relation> bind_select(const ast::Select& written, const Place& place, Extras& extras);
+  Result<Relation> bind_select(const ast::Select& asked, const Place& place, Extras& extras);
   Result<Relation> bind_where(Relation input, const ast::Select& select, SelectHints& hints, Extras& extras);
   Result<Relation> where_rank(Relation input, const ast::Select& select, std::vector<ast::ExprPtr>& rest,
                               SelectHints& hints);

@@ -75,6 +75,10 @@ TEST(Limits, OfExpressionsThatCopyTheirParts) {
 }
 
 TEST(Limits, LetLongListsPass) {
+  EXPECT_EQ(
+      error_of("SELECT ad_id, COUNT(*) FROM clicks GROUP BY ad_id HAVING " + times(3'000, "1 = 1 AND ") +
+               "EXISTS (SELECT 1 FROM sink WHERE sink.ad_id = clicks.ad_id)"),
+      "it compiles");
   EXPECT_EQ(error_of("SELECT n FROM clicks WHERE n IN (" + separated(20'000, "12345", ", ") + ")"),
             "it compiles");
   EXPECT_EQ(error_of("SELECT " + separated(1'000, "n", " + ") + " AS n FROM clicks"), "it compiles");
