@@ -154,6 +154,8 @@ TEST(Parser, WritesOutWhatItReads) {
   EXPECT_EQ(expression("-(-(-353))"), "(-(- -353))");
   EXPECT_EQ(expression("JSON_OBJECTAGG(KEY k VALUE v ABSENT ON NULL)"),
             "JSON_OBJECTAGG(k VALUE v ABSENT ON NULL)");
+  EXPECT_EQ(expression("ITEM(a)"), "ITEM(a)");
+  EXPECT_EQ(expression("OVERLAPS(a, b)"), "OVERLAPS(a, b)");
   EXPECT_EQ(expression("JSON_ARRAYAGG(v)"), "JSON_ARRAYAGG(v ABSENT ON NULL)");
 }
 

@@ -110,16 +110,17 @@ std::string json_aggregate_text(const std::vector<ast::ExprPtr>& args) {
 std::string special_text(const ast::Expr& e) {
   const auto& args = e.args;
   if (e.text == "ARRAY" || e.text == "MAP") return e.text + "[" + join(args, ", ", expr_text) + "]";
-  if (e.text == "GET_FIELD") return "(" + to_sql(*args[0]) + ")." + name(args[1]->text);
+  if (e.text == "GET_FIELD" && args.size() == 2 && args[1]->kind == ast::Expr::Kind::kString)
+    return "(" + to_sql(*args[0]) + ")." + name(args[1]->text);
   if (e.text == "IS JSON" || e.text == "IS NOT JSON")
     return "(" + to_sql(*args[0]) + " " + e.text + " " + args[1]->text + ")";
-  if (e.text == "TIME_BETWEEN")
+  if (e.text == "TIME_BETWEEN" && args.size() == 3)
     return "(" + to_sql(*args[1]) + " - " + to_sql(*args[2]) + ") " + args[0]->text;
-  if (e.text == "OVERLAPS") {
+  if (e.text == "OVERLAPS" && args.size() == 4) {
     return "((" + to_sql(*args[0]) + ", " + to_sql(*args[1]) + ") OVERLAPS (" + to_sql(*args[2]) + ", " +
            to_sql(*args[3]) + "))";
   }
-  if (e.text == "SIMILAR") {
+  if (e.text == "SIMILAR" && args.size() > 1) {
     return "(" + to_sql(*args[0]) + " SIMILAR TO " + to_sql(*args[1]) +
            (args.size() > 2 ? " ESCAPE " + to_sql(*args[2]) : "") + ")";
   }
@@ -131,7 +132,9 @@ std::string special_text(const ast::Expr& e) {
 std::string call_text(const ast::Expr& e) {
   const auto& args = e.args;
   if (std::string special = special_text(e); !special.empty()) return special;
-  const auto is_word = [&] { return !e.text.empty() && e.text[0] >= 'A' && e.text[0] <= 'Z'; };
+  const auto is_sign = [&] {
+    return std::string_view("+-*/%=<>|").find(e.text[0]) != std::string_view::npos;
+  };
   if (e.text == "NOT") return "(NOT " + to_sql(*args[0]) + ")";
   if (e.text.starts_with("IS ") && args.size() == 1) return "(" + to_sql(*args[0]) + " " + e.text + ")";
   if (e.text == "EXISTS") return "EXISTS " + to_sql(*args[0]);
@@ -151,12 +154,15 @@ std::string call_text(const ast::Expr& e) {
     const std::vector<ast::ExprPtr> rest(args.begin() + 1, args.end());
     return e.text + "(" + args[0]->text + ", " + join(rest, ", ", expr_text) + ")";
   }
-  if (e.text == "POSITION") return "POSITION(" + to_sql(*args[0]) + " IN " + to_sql(*args[1]) + ")";
-  if (e.text == "ITEM") return to_sql(*args[0]) + "[" + to_sql(*args[1]) + "]";
+  if (e.text == "POSITION" && args.size() == 2)
+    return "POSITION(" + to_sql(*args[0]) + " IN " + to_sql(*args[1]) + ")";
+  if (e.text == "ITEM" && args.size() == 2) return to_sql(*args[0]) + "[" + to_sql(*args[1]) + "]";
   const bool infix = e.text == "AND" || e.text == "OR" || e.text == "LIKE" ||
-                     e.text.ends_with("DISTINCT FROM") || !is_word();
+                     e.text.ends_with("DISTINCT FROM") || (!e.text.empty() && is_sign());
   if (infix && args.size() == 1) {
-    const std::string operand = to_sql(*args[0]);
+    const bool number = args[0]->kind == ast::Expr::Kind::kNumber && !args[0]->text.starts_with('-');
+    // A sign and a number are one literal.
+    const std::string operand = number ? "(" + args[0]->text + ")" : to_sql(*args[0]);
     // Two minus signs are a comment.
     return "(" + e.text + (operand.starts_with('-') ? " " : "") + operand + ")";
   }
@@ -167,7 +173,8 @@ std::string call_text(const ast::Expr& e) {
       e.text != "CURRENT_WATERMARK")
     return e.text;
   const bool json = e.text == "JSON_OBJECTAGG" || e.text == "JSON_ARRAYAGG";
-  std::string text = e.text + "(" + (e.distinct ? "DISTINCT " : "") +
+  const bool word = e.text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") == std::string::npos;
+  std::string text = (word ? e.text : name(e.text)) + "(" + (e.distinct ? "DISTINCT " : "") +
                      (json ? json_aggregate_text(args) : join(args, ", ", expr_text)) + ")";
   if (e.filter) text += " FILTER (WHERE " + to_sql(*e.filter) + ")";
   return e.over ? text + " OVER " + over_text(*e.over) : text;
@@ -254,8 +261,10 @@ std::string table_text(const ast::TableRef& table) {
     return join_text(*joined);
   } else {
     const auto& call = std::get<ast::WindowCall>(table.source);
-    text = "TABLE(" + call.function + "(TABLE " + table_text(*call.table) + partition_text(call) +
-           ", DESCRIPTOR(" + name(call.column) + "), " + join(call.intervals, ", ", expr_text) + "))";
+    const bool of_query = std::holds_alternative<ast::QueryPtr>(call.table->source);
+    text = "TABLE(" + call.function + (of_query ? "(" : "(TABLE ") + table_text(*call.table) +
+           partition_text(call) + ", DESCRIPTOR(" + name(call.column) + "), " +
+           join(call.intervals, ", ", expr_text) + "))";
   }
   text += hints_text(table.hints);
   if (table.as_of) text += " FOR SYSTEM_TIME AS OF " + to_sql(*table.as_of);

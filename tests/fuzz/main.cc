@@ -80,7 +80,9 @@ int fuzz_sql(const Options& options) {
   return run(options, [&](uint64_t number) {
     const std::string text = sql_case(seeds, number);
     if (options.single) std::printf("%s\n", text.c_str());
-    return wrong_with_sql(text);
+    const std::string wrong = wrong_with_sql(text);
+    // The number stands for the text only as long as the SQL of the repository stays the same.
+    return wrong.empty() || options.single ? wrong : wrong + "\nof the text\n" + text.substr(0, 4'000);
   });
 }
 

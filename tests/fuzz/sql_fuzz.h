@@ -12,7 +12,7 @@ namespace strand::fuzz {
 /// place that is in the text. What it must not do - crash, throw, take seconds - is for the guard.
 std::string wrong_with_sql(const std::string& text);
 
-/// The text of case `number`.
+/// The text of case `number`: the same for the same seeds.
 std::string sql_case(const std::vector<std::string>& seeds, uint64_t number);
 
 }  // namespace strand::fuzz
