@@ -44,6 +44,12 @@ TEST(Integers, DivisionByZeroNamesTheRow) {
   EXPECT_EQ(value_of(fn("/", {null_of(kInt), number(0)})), "null");
 }
 
+// 0.00000000045 has a 4 behind its ninth decimal: it is not rounded up by way of 0.0000000005.
+TEST(Decimals, AreRoundedOnce) {
+  EXPECT_EQ(value_of(fn("*", {dec("0.0000000009", 38, 10), dec("0.5", 38, 38)})), "0.000000000");
+  EXPECT_EQ(value_of(fn("*", {dec("0.0000000010", 38, 10), dec("0.5", 38, 38)})), "0.000000001");
+}
+
 // The dividend, scaled for the division, needs more than 128 bits twice over.
 TEST(Decimals, OfManyDecimalsDivide) {
   const ExprPtr quotient = fn("/", {dec("1.25", 5, 2), dec("0.00005", 38, 38)});

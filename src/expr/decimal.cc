@@ -87,11 +87,12 @@ std::optional<Wide> shifted(Wide v, int shift) {
     shift -= step;
   }
   if (shift == 0) return v;
-  const int step = std::min(-shift, 38);
-  Wide::Division d = v.by(static_cast<UInt128>(power_of_ten(step)));
-  const UInt128 divisor = static_cast<UInt128>(power_of_ten(step));
+  // The digit behind the last one decides; what stands behind it is cut before.
+  for (; shift < -38; shift += std::min(-shift - 38, 38))
+    v = v.by(static_cast<UInt128>(power_of_ten(std::min(-shift - 38, 38)))).quotient;
+  const auto divisor = static_cast<UInt128>(power_of_ten(-shift));
+  Wide::Division d = v.by(divisor);
   if (d.rest >= divisor - d.rest) d.quotient = d.quotient.plus({0, 1});
-  if (-shift > step) return shifted(d.quotient, shift + step);
   return d.quotient;
 }
 
