@@ -18,6 +18,9 @@ TEST(Fold, ComputesWhatIsConstant) {
   EXPECT_EQ(folded(fn("<", {v, number(5)})), "($0 < 5)");
   EXPECT_EQ(folded(fn("UPPER", {text("it's")})), "'IT''S'");
   EXPECT_EQ(to_string(*literal(std::string("\x01\xFF"), sure(type(TypeKind::kBytes)))), "x'01ff'");
+  // A plan is text, whatever its constants are.
+  EXPECT_EQ(folded(cast(literal(std::string("\xFF"), sure(type(TypeKind::kBytes))), text_type())),
+            "CAST(x'ff' AS STRING)");
   EXPECT_EQ(folded(of(timestamp(), "2024-01-02 03:04:05")), "TIMESTAMP '2024-01-02 03:04:05.000'");
   EXPECT_EQ(folded(fn("+", {number(1), null_of(kInt)})), "NULL");
   EXPECT_EQ(to_string(*(*fold(fn("+", {v, number(5)}), {}))->type), "BIGINT");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
 #include "expr/node.h"
 
 namespace strand::expr {
@@ -76,6 +77,7 @@ std::string literal_to_string(const Expr& e) {
     case TypeKind::kBoolean:
       return std::get<bool>(e.literal) ? "TRUE" : "FALSE";
     case TypeKind::kString: {
+      if (!valid_utf8(text)) return "CAST(" + bytes_to_string(text) + " AS STRING)";
       std::string quoted = "'";
       for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
       return quoted + "'";

@@ -109,7 +109,8 @@ std::string json_aggregate_text(const std::vector<ast::ExprPtr>& args) {
 /// Calls that are not written as `NAME(argument, …)`; empty for the others.
 std::string special_text(const ast::Expr& e) {
   const auto& args = e.args;
-  if (e.text == "ARRAY" || e.text == "MAP") return e.text + "[" + join(args, ", ", expr_text) + "]";
+  if ((e.text == "ARRAY" || e.text == "MAP") && !args.empty())
+    return e.text + "[" + join(args, ", ", expr_text) + "]";
   if (e.text == "GET_FIELD" && args.size() == 2 && args[1]->kind == ast::Expr::Kind::kString)
     return "(" + to_sql(*args[0]) + ")." + name(args[1]->text);
   if (e.text == "IS JSON" || e.text == "IS NOT JSON")
@@ -173,8 +174,7 @@ std::string call_text(const ast::Expr& e) {
       e.text != "CURRENT_WATERMARK")
     return e.text;
   const bool json = e.text == "JSON_OBJECTAGG" || e.text == "JSON_ARRAYAGG";
-  const bool word = e.text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") == std::string::npos;
-  std::string text = (word ? e.text : name(e.text)) + "(" + (e.distinct ? "DISTINCT " : "") +
+  std::string text = e.text + "(" + (e.distinct ? "DISTINCT " : "") +
                      (json ? json_aggregate_text(args) : join(args, ", ", expr_text)) + ")";
   if (e.filter) text += " FILTER (WHERE " + to_sql(*e.filter) + ")";
   return e.over ? text + " OVER " + over_text(*e.over) : text;
