@@ -33,7 +33,8 @@ std::string name(const std::string& text) {
                       c == '_' || c == '$');
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
-  return plain && !is_clause_word(upper) ? text : quoted(text, '`');
+  // DISTINCT as a first argument would be the word.
+  return plain && !is_clause_word(upper) && upper != "DISTINCT" ? text : quoted(text, '`');
 }
 
 std::string names(const std::vector<std::string>& list) { return join(list, ", ", name); }
@@ -109,7 +110,7 @@ std::string json_aggregate_text(const std::vector<ast::ExprPtr>& args) {
 /// Calls that are not written as `NAME(argument, …)`; empty for the others.
 std::string special_text(const ast::Expr& e) {
   const auto& args = e.args;
-  if ((e.text == "ARRAY" || e.text == "MAP") && !args.empty())
+  if ((e.text == "ARRAY" || e.text == "MAP") && !args.empty() && args[0]->kind != ast::Expr::Kind::kStar)
     return e.text + "[" + join(args, ", ", expr_text) + "]";
   if (e.text == "GET_FIELD" && args.size() == 2 && args[1]->kind == ast::Expr::Kind::kString)
     return "(" + to_sql(*args[0]) + ")." + name(args[1]->text);
