@@ -260,11 +260,12 @@ Row pad(TextWriter& out, string_view text, int32_t length, string_view with) {
     out.append(prefix(text, length));
     return Row::kValue;
   }
+  const int64_t unit = count_characters(with);
+  if (unit == 0) return Row::kNull;  // decoded bytes without a character
   const auto bytes =
       static_cast<int64_t>(text.size()) + (length - has) * static_cast<int64_t>(character_size(with));
   if (is_too_long(out, bytes)) return Row::kFailed;
   if (!kLeft) out.append(text);
-  const int64_t unit = count_characters(with);
   int64_t missing = length - has;
   for (; missing >= unit; missing -= unit) out.append(with);
   out.append(prefix(with, missing));
