@@ -84,17 +84,17 @@ def figure(name, **values):
     print(json.dumps({"figure": name, **values}), flush=True)
 
 
-def measure(arguments, name, query, truth=None, shards=1, settings=None, sink=None):
+def measure(arguments, name, query, truth=None, shards=1, settings=None, sink=None, hot=0):
     # Which rows are late depends on how far apart the readers are, so files of several shards have none.
     options = ("--late-permille", "0") if shards > 1 else ()
-    base, parts = generate(arguments, f"clicks-{arguments.rows}" + (f"-{shards}-on-time" if shards > 1 else ""), shards,
-                           options)
+    which = (f"-{shards}-on-time" if shards > 1 else "") + (f"-hot-{hot}" if hot else "")
+    base, parts = generate(arguments, f"clicks-{arguments.rows}{which}", shards, (*options, "--hot-permille", str(hot)))
     out = os.path.join(arguments.work, "out")
     with open(os.path.join(HERE, "sql", query + ".sql")) as f:
         text = f.read()
     source = base + ".jsonl"
     if shards > 1:
-        source = os.path.join(arguments.work, f"in-{arguments.rows}-{shards}-on-time")
+        source = os.path.join(arguments.work, f"in-{arguments.rows}{which}")
         os.makedirs(source, exist_ok=True)
         for p in parts:
             link = os.path.join(source, os.path.basename(p))
@@ -165,6 +165,16 @@ def checkpoints_job(arguments):
     figure("cost of 1 s checkpoints", percent=round((with_them[1] / without[1] - 1) * 100, 1))
 
 
+def skew_job(arguments):
+    """On two cores, where the hot key has one of them."""
+    a = longer(arguments)
+    settings = {"parallelism.default": "2"}
+    even = measure(a, "tumbling count, 2 cores", "q_tumble", truth="tumble", shards=8, settings=settings)
+    hot = measure(a, "tumbling count, 2 cores, 40 % of the rows have one key", "q_tumble", truth="tumble", shards=8, settings=settings,
+                  hot=400)
+    figure("cost of a hot key", percent=round((hot[0] / even[0] - 1) * 100, 1))
+
+
 def start_job(a):
     small = os.path.join(a.work, "small.jsonl")
     base, _ = generate(a, f"clicks-{a.rows}", 1)
@@ -206,7 +216,7 @@ def nexmark_job(a):
 
 JOBS = {"filter": filter_job, "tumble": tumble_job, "rocksdb": rocksdb_job, "dedup": dedup_job, "ad-clicks": ad_click_job,
         "two-cores": two_cores_job, "checkpoints": checkpoints_job, "start": start_job,
-        "nexmark": nexmark_job}
+        "skew": skew_job, "nexmark": nexmark_job}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
