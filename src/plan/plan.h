@@ -94,6 +94,9 @@ struct Scan {
 };
 struct Filter {
   ExprPtr condition;
+  /// Of an update of which only one half passes that half is an insertion or a deletion. Else rows keep their
+  /// kinds.
+  bool whole_updates = false;
 };
 struct Project {
   std::vector<ExprPtr> expressions;

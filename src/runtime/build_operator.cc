@@ -306,12 +306,6 @@ bool is_keyed(const GraphNode& node) {
          std::holds_alternative<plan::RegularJoin>(node.node->detail);
 }
 
-/// Its rows come from a table that sets and deletes rows by a key.
-bool reads_upserts(const plan::Node& node) {
-  const auto* kept = std::get_if<plan::Deduplicate>(&node.inputs[0].node->detail);
-  return kept != nullptr && kept->upserts;
-}
-
 Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::string& zone,
                                    const Defences& defences, const Tables& tables,
                                    const plan::FunctionOptions& functions) {
@@ -319,7 +313,7 @@ Result<OperatorPtr> build_operator(const GraphNode& graph_node, const std::strin
   const expr::CompileOptions compile{zone};
   return std::visit(
       Overload{
-          [&](const plan::Filter& f) { return ops::make_filter(f.condition, compile, reads_upserts(node)); },
+          [&](const plan::Filter& f) { return ops::make_filter(f.condition, compile, f.whole_updates); },
           [&](const plan::Project& p) { return ops::make_project(p.expressions, node.output, compile); },
           [&](const plan::Union&) { return Result<OperatorPtr>(ops::make_union(node.output)); },
           [&](const plan::ReadTime& r) {

@@ -163,8 +163,9 @@ Result<Relation> Binder::filter_by(const Relation& input, const std::vector<Cond
   if (conditions.empty()) return input;
   STRAND_TRY(const ExprPtr condition, all_of(conditions));
   Relation result = input;
-  auto node = nodes_.make(plan::Filter{condition}, {input.input()}, input.node->schema(input.port),
-                          conditions[0].place);
+  const auto* kept = std::get_if<plan::Deduplicate>(&input.node->detail);
+  auto node = nodes_.make(plan::Filter{condition, kept != nullptr && kept->upserts}, {input.input()},
+                          input.node->schema(input.port), conditions[0].place);
   if (input.port == Port::kMain) node->rowtime = input.node->rowtime;
   result.node = node;
   result.port = Port::kMain;

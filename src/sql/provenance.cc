@@ -151,21 +151,49 @@ bool reads_early(const Input& rows) {
   return ways.early;
 }
 
-bool filters_updates(const Input& rows) {
+namespace {
+
+/// Calls f(filter, what it reads) for the filters over changes that rows pass on their way to the end of the
+/// input.
+template <class F>
+void for_each_filter_of_changes(const Input& rows, const F& f) {
   const plan::Detail& detail = rows.node->detail;
-  if (rows.port != Port::kMain) return false;
-  const auto is_updating = [](const Input& input) {
-    const Input* at = &input;
+  if (rows.port != Port::kMain) return;
+  const bool is_filter = std::holds_alternative<plan::Filter>(detail);
+  if (is_filter) {
+    const Input* at = &rows.node->inputs[0];
     while (at->port == Port::kMain && (std::holds_alternative<plan::Project>(at->node->detail) ||
                                        std::holds_alternative<plan::Filter>(at->node->detail))) {
       at = &at->node->inputs[0];
     }
-    return at->port == Port::kEarly || plan::makes_changes(at->node->detail);
-  };
-  if (std::holds_alternative<plan::Filter>(detail)) return is_updating(rows.node->inputs[0]);
-  if (!std::holds_alternative<plan::Project>(detail) && !std::holds_alternative<plan::Union>(detail))
-    return false;
-  return std::any_of(rows.node->inputs.begin(), rows.node->inputs.end(), filters_updates);
+    if (at->port == Port::kEarly || plan::makes_changes(at->node->detail)) f(rows.node, *at);
+  }
+  if (!is_filter && !std::holds_alternative<plan::Project>(detail) &&
+      !std::holds_alternative<plan::Union>(detail))
+    return;
+  for (const Input& input : rows.node->inputs) for_each_filter_of_changes(input, f);
+}
+
+}  // namespace
+
+bool filters_updates(const Input& rows) {
+  bool any = false;
+  for_each_filter_of_changes(rows, [&](const plan::NodePtr&, const Input&) { any = true; });
+  return any;
+}
+
+bool filters_early(const Input& rows) {
+  bool any = false;
+  for_each_filter_of_changes(
+      rows, [&](const plan::NodePtr&, const Input& read) { any = any || read.port == Port::kEarly; });
+  return any;
+}
+
+void delete_what_is_filtered(const Input& rows) {
+  for_each_filter_of_changes(rows, [](const plan::NodePtr& filter, const Input& read) {
+    std::get<plan::Filter>(draft(filter).detail).whole_updates = true;
+    want_update_before(read, ChangeReader::kOperator);
+  });
 }
 
 void want_update_before(const Input& rows, ChangeReader reader) {

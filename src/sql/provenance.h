@@ -38,6 +38,13 @@ bool reads_early(const plan::Input& rows);
 /// Whether a filter stands between a changelog and the input's end.
 bool filters_updates(const plan::Input& rows);
 
+/// Whether rows of V$early come through a filter: none says what a total was before.
+bool filters_early(const plan::Input& rows);
+
+/// Makes these filters tell a table with a key of the rows that they let through no more, and the nodes
+/// before them of the old rows.
+void delete_what_is_filtered(const plan::Input& rows);
+
 /// Who reads changes: an operator, which takes old rows back, or a sink that shows every change.
 enum class ChangeReader : uint8_t { kOperator, kShown };
 

@@ -45,8 +45,8 @@ void Rebuild::build(const NodePtr& node, const plan::Scan& scan) {
 
 void Rebuild::build(const NodePtr& node, const plan::Filter& filter) {
   Built from = input_of(node);
-  auto made =
-      copy(node, plan::Filter{expr::remap(filter.condition, from.position)}, {{from.node, from.port}});
+  auto made = copy(node, plan::Filter{expr::remap(filter.condition, from.position), filter.whole_updates},
+                   {{from.node, from.port}});
   made->output = from.schema();
   made->rowtime = from.port == Port::kMain ? from.node->rowtime : std::nullopt;
   from.node = made;

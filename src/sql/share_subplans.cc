@@ -36,7 +36,8 @@ bool same(const std::optional<plan::WindowFire>& a, const std::optional<plan::Wi
 }
 
 bool same(const plan::Filter& a, const plan::Filter& b) {
-  return same(a.condition, b.condition) && !expr::reads_clock(*a.condition);
+  return a.whole_updates == b.whole_updates && same(a.condition, b.condition) &&
+         !expr::reads_clock(*a.condition);
 }
 bool same(const plan::Project& a, const plan::Project& b) {
   return std::ranges::equal(a.expressions, b.expressions, [](const auto& x, const auto& y) {

@@ -199,11 +199,10 @@ Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, c
         .hint("declare PRIMARY KEY (…) NOT ENFORCED in '" + table.name +
               "', or use a window, whose rows are written once");
   }
-  if (!deduplicates && filters_updates(rows.input())) {
-    return error_at(
-               ErrorCode::kUnsupportedSql, place,
-               "a condition over rows that are updated would have to delete rows from '" + table.name + "'")
-        .hint("put the condition before the GROUP BY, or into the reader of the table");
+  if (!deduplicates && filters_early(rows.input())) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "a condition over early totals would have to delete rows from '" + table.name + "'")
+        .hint("put the condition before the window, or into the reader of the table");
   }
   return Status();
 }
@@ -415,8 +414,11 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& written, const Place& p
                     "rows of a V$early cannot share an INSERT with other rows: they are provisional")
         .hint("give V$early an INSERT and columns of its own");
   }
-  if (rows.updating && (takes_changes(spec) || binder_.checks().shows_changes(spec)))
-    want_update_before(rows.input(), ChangeReader::kShown);
+  if (takes_changes(spec) || binder_.checks().shows_changes(spec)) {
+    if (rows.updating) want_update_before(rows.input(), ChangeReader::kShown);
+  } else {
+    delete_what_is_filtered(rows.input());
+  }
   plan::SinkWrite sink{.table = spec,
                        .writer = name,
                        .columns = columns,
