@@ -175,6 +175,23 @@ Rows regroup_recount(const Clicks& clicks, const TableShape&) {
   return rows;
 }
 
+// ---- HAVING: totals that come into the table and leave it again
+
+std::string having_sql(const TableShape&) {
+  return "SELECT ad_id, COUNT(*), SUM(spend_micros) FROM clicks GROUP BY ad_id HAVING MOD(COUNT(*), 3) <> 0";
+}
+
+Rows having_recount(const Clicks& clicks, const TableShape&) {
+  Rows rows;
+  for (const auto& [ad, of_ad] : by_ad(clicks)) {
+    int64_t spend = 0;
+    for (const ClickLine* click : of_ad) spend += click->spend;
+    const auto n = static_cast<int64_t>(of_ad.size());
+    if (n % 3 != 0) rows[ad] = text(n) + " " + text(spend);
+  }
+  return rows;
+}
+
 const TableKind kKinds[kTableJobKinds] = {
     {"over", "id STRING, n BIGINT, spend BIGINT, PRIMARY KEY (id)", true, over_sql, over_recount},
     {"first and last rows", "ad STRING, t STRING, PRIMARY KEY (ad)", true, edge_sql, edge_recount},
@@ -190,6 +207,8 @@ const TableKind kKinds[kTableJobKinds] = {
     kSemiJoin,
     kAntiJoin,
     kPattern,
+    {"having", "ad STRING, n BIGINT, spend BIGINT, PRIMARY KEY (ad)", false, having_sql, having_recount,
+     false, ""},
 };
 
 const TableKind& kind_of(uint64_t seed) { return kKinds[seed % kTableJobKinds]; }
@@ -221,8 +240,7 @@ std::string table_job_sql(uint64_t seed) {
   if (shape.log) sql += create_log();
   sql += std::string("CREATE VIEW evens AS SELECT * FROM ") + kEven +
          ";\nCREATE VIEW odds AS SELECT * FROM " + kOdd +
-         ";\nEXECUTE STATEMENT SET BEGIN\nINSERT INTO result " + kind.select(shape) +
-         " ON CONFLICT DO DEDUPLICATE;\n";
+         ";\nEXECUTE STATEMENT SET BEGIN\nINSERT INTO result " + kind.select(shape) + kind.conflict + ";\n";
   if (shape.log) sql += kInsertLog;
   return sql + "END;\n";
 }

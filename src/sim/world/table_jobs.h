@@ -7,7 +7,7 @@
 
 namespace strand::sim {
 
-inline constexpr uint64_t kTableJobKinds = 10;
+inline constexpr uint64_t kTableJobKinds = 11;
 
 /// A job over the simulator's clicks, of kind `seed` mod kTableJobKinds; the rest follows from the seed. Some
 /// have a second table beside it, a log of all clicks in a store with transactions.

@@ -33,6 +33,7 @@ struct TableKind {
   std::string (*select)(const TableShape&);
   TableRows (*recount)(const Clicks&, const TableShape&);
   bool ordered = false;  // the result depends on the order of an ad's clicks: no two are of one instant
+  const char* conflict = " ON CONFLICT DO DEDUPLICATE";
 };
 
 /// The even clicks of ads that have a dear odd one, or have none: IN and NOT EXISTS.
