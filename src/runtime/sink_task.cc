@@ -72,6 +72,8 @@ Status SinkTask::on_element(const flow::Element& element) {
 }
 
 Status SinkTask::begin_barrier(const flow::Barrier& barrier) {
+  // That of an epoch which was given up: what is recorded from now on is not its own.
+  if (snapshot_) write_snapshot(context_, *this, *std::exchange(snapshot_, std::nullopt));
   barrier_ = barrier;
   return sink_->before_barrier();
 }
@@ -90,7 +92,6 @@ Result<bool> SinkTask::finish_barrier() {
   if (barrier_->kind == flow::BarrierKind::kStop || barrier_->kind == flow::BarrierKind::kDrain)
     last_ = barrier_->epoch;
   writing_.emplace(barrier_->epoch, std::move(parts));
-  if (snapshot_) write_snapshot(context_, *this, *std::move(snapshot_));  // of an epoch that was given up
   snapshot_.emplace(std::move(builder));
   finish_snapshot();
   barrier_.reset();

@@ -13,8 +13,8 @@
 namespace strand::runtime {
 
 /// Feeds one sink subtask: held rows first, then rows with their tags; at a barrier it waits until everything
-/// before it is acknowledged (replay.md W5), saves what the sink must not lose, and tells it of completed
-/// checkpoints.
+/// that it has read is acknowledged (replay.md W5), saves what the sink must not lose, and tells it of
+/// completed checkpoints.
 class SinkTask final : public Task {
  public:
   SinkTask(int32_t id, std::string name, std::string operator_id, std::unique_ptr<flow::Sink> sink,

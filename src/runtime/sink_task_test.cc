@@ -152,6 +152,35 @@ TEST_F(SinkTaskTest, ABarrierOvertakesWhatTheSinkHasNotReadAndWaitsForWhatItHas)
               ::testing::ElementsAre("held_end", "write 1 after barrier 0", "write 2 after barrier 1"));
 }
 
+// The notice that the epoch before was given up may come behind the next barrier.
+TEST_F(SinkTaskTest, RowsInFrontOfABarrierAreNotInTheSnapshotOfAnEpochThatWasGivenUp) {
+  flow::Channel other{nullptr};
+  task_ = std::make_shared<SinkTask>(0, "t.w", "sink-1", std::make_unique<SlowSink>(seen_), flow::SinkStart{},
+                                     std::vector<flow::Channel*>{&channel_, &other}, context_);
+  EXPECT_TRUE(task_->start().ok());
+  task_->let_overtake({"n BIGINT", "n BIGINT"});
+  seen_.acknowledged = true;
+  for (flow::Channel* channel : {&channel_, &other}) channel->push(flow::HeldEnd{});
+  channel_.push(flow::Barrier{Epoch{1}, flow::BarrierKind::kCheckpoint, WallTime{0}});
+  while (step().state == Step::State::kProgressed) {
+  }
+  EXPECT_THAT(executor_.works, ::testing::IsEmpty())
+      << "what the other channel has in front of barrier 1 is missing";
+  channel_.push(flow::Barrier{Epoch{2}, flow::BarrierKind::kCheckpoint, WallTime{0}});
+  other.push(one_row(1));
+  other.push(flow::Barrier{Epoch{2}, flow::BarrierKind::kCheckpoint, WallTime{0}});
+  seen_.acknowledged = false;
+  step();
+  EXPECT_THAT(executor_.works, ::testing::SizeIs(1)) << "of epoch 1, without the row";
+  task_->mailbox().post(CheckpointAborted{Epoch{1}});
+  step();
+  EXPECT_THAT(executor_.works, ::testing::SizeIs(1));
+  seen_.acknowledged = true;
+  while (step().state == Step::State::kProgressed) {
+  }
+  EXPECT_THAT(executor_.works, ::testing::SizeIs(2));
+}
+
 // They are older than anything that comes behind the restore, and no older than what the flush goes back to.
 TEST_F(SinkTaskTest, RowsThatWereInFlightComeBetweenTheFlushAndWhatIsNew) {
   task_->restore_in_flight(one_row(1).batch);
