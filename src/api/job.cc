@@ -170,6 +170,24 @@ Stream Job::source(Table table, std::vector<Expression> columns, std::optional<E
   return Stream(state_, std::move(node), 0);
 }
 
+namespace {
+
+/// Whether totals come to a filter, which then must be told what they were before: a table with a key loses
+/// the rows that it lets through no more.
+bool ask_for_old_rows(const plan::NodePtr& node) {
+  const plan::NodePtr* at = &node;
+  while (std::holds_alternative<plan::Project>((*at)->detail) ||
+         std::holds_alternative<plan::Filter>((*at)->detail)) {
+    if ((*at)->inputs[0].port != Port::kMain) return false;
+    at = &(*at)->inputs[0].node;
+  }
+  auto* totals = std::get_if<plan::GroupAggregate>(&std::const_pointer_cast<plan::Node>(*at)->detail);
+  if (totals != nullptr) totals->update_before = true;
+  return totals != nullptr;
+}
+
+}  // namespace
+
 Stream Stream::filter(Expression condition) const {
   auto node = build(*job_, node_, [&]() -> strand::Result<std::shared_ptr<StreamNode>> {
     const auto schema = schema_of(node_, port_);
@@ -178,7 +196,9 @@ Stream Stream::filter(Expression condition) const {
       return Status(ErrorCode::kTypeMismatch,
                     "a filter needs a BOOLEAN, found " + columnar::to_string(*bound->type));
     }
-    auto made = job_->add(plan::Filter{std::move(bound)}, {{node_->node, static_cast<Port>(port_)}}, schema);
+    const bool changes = port_ == 0 && ask_for_old_rows(node_->node);
+    auto made =
+        job_->add(plan::Filter{std::move(bound), changes}, {{node_->node, static_cast<Port>(port_)}}, schema);
     made->node->rowtime = port_ == 0 ? node_->node->rowtime : std::nullopt;
     return made;
   });

@@ -1,5 +1,7 @@
 #include "sql/provenance.h"
 
+#include <functional>
+
 #include <algorithm>
 #include <set>
 
@@ -153,46 +155,76 @@ bool reads_early(const Input& rows) {
 
 namespace {
 
-/// Calls f(filter, what it reads) for the filters over changes that rows pass on their way to the end of the
+bool hands_on(const plan::Detail& detail) {
+  return std::holds_alternative<plan::Project>(detail) || std::holds_alternative<plan::Filter>(detail);
+}
+
+/// Rows leave it as they came, but others may come between the halves of an update, or their order differ.
+bool mixes(const plan::Detail& detail) {
+  return std::holds_alternative<plan::Union>(detail) || std::holds_alternative<plan::Unnest>(detail) ||
+         std::holds_alternative<plan::LookupJoin>(detail) ||
+         std::holds_alternative<plan::TemporalJoin>(detail);
+}
+
+enum class Read : uint8_t { kNoChanges, kChanges, kMixedChanges, kEarly };
+
+/// What comes to a filter; `from` becomes the end from which the changes come.
+Read what_it_reads(const Input& rows, const Input** from) {
+  *from = &rows;
+  if (rows.port == Port::kEarly) return Read::kEarly;
+  if (rows.port != Port::kMain) return Read::kNoChanges;
+  const plan::Detail& detail = rows.node->detail;
+  if (plan::makes_changes(detail)) return Read::kChanges;
+  if (hands_on(detail)) return what_it_reads(rows.node->inputs[0], from);
+  if (!mixes(detail)) return Read::kNoChanges;
+  for (const Input& input : rows.node->inputs) {
+    const Input* end = nullptr;
+    const Read read = what_it_reads(input, &end);
+    if (read != Read::kNoChanges) return read == Read::kEarly ? read : Read::kMixedChanges;
+  }
+  return Read::kNoChanges;
+}
+
+/// Calls f(filter, what it reads, from where) for the filters that rows pass on their way to the end of the
 /// input.
 template <class F>
-void for_each_filter_of_changes(const Input& rows, const F& f) {
-  const plan::Detail& detail = rows.node->detail;
+void for_each_filter(const Input& rows, const F& f) {
   if (rows.port != Port::kMain) return;
-  const bool is_filter = std::holds_alternative<plan::Filter>(detail);
-  if (is_filter) {
-    const Input* at = &rows.node->inputs[0];
-    while (at->port == Port::kMain && (std::holds_alternative<plan::Project>(at->node->detail) ||
-                                       std::holds_alternative<plan::Filter>(at->node->detail))) {
-      at = &at->node->inputs[0];
-    }
-    if (at->port == Port::kEarly || plan::makes_changes(at->node->detail)) f(rows.node, *at);
+  const plan::Detail& detail = rows.node->detail;
+  if (std::holds_alternative<plan::Filter>(detail)) {
+    const Input* from = nullptr;
+    const Read read = what_it_reads(rows.node->inputs[0], &from);
+    f(rows.node, read, *from);
   }
-  if (!is_filter && !std::holds_alternative<plan::Project>(detail) &&
-      !std::holds_alternative<plan::Union>(detail))
-    return;
-  for (const Input& input : rows.node->inputs) for_each_filter_of_changes(input, f);
+  if (!hands_on(detail) && !mixes(detail)) return;
+  for (const Input& input : rows.node->inputs) for_each_filter(input, f);
+}
+
+bool any_filter(const Input& rows, const std::function<bool(Read)>& of) {
+  bool any = false;
+  for_each_filter(rows, [&](const plan::NodePtr&, Read read, const Input&) { any = any || of(read); });
+  return any;
 }
 
 }  // namespace
 
 bool filters_updates(const Input& rows) {
-  bool any = false;
-  for_each_filter_of_changes(rows, [&](const plan::NodePtr&, const Input&) { any = true; });
-  return any;
+  return any_filter(rows, [](Read read) { return read != Read::kNoChanges; });
 }
 
 bool filters_early(const Input& rows) {
-  bool any = false;
-  for_each_filter_of_changes(
-      rows, [&](const plan::NodePtr&, const Input& read) { any = any || read.port == Port::kEarly; });
-  return any;
+  return any_filter(rows, [](Read read) { return read == Read::kEarly; });
+}
+
+bool filters_mixed_updates(const Input& rows) {
+  return any_filter(rows, [](Read read) { return read == Read::kMixedChanges; });
 }
 
 void delete_what_is_filtered(const Input& rows) {
-  for_each_filter_of_changes(rows, [](const plan::NodePtr& filter, const Input& read) {
+  for_each_filter(rows, [](const plan::NodePtr& filter, Read read, const Input& from) {
+    if (read != Read::kChanges) return;
     std::get<plan::Filter>(draft(filter).detail).whole_updates = true;
-    want_update_before(read, ChangeReader::kOperator);
+    want_update_before(from, ChangeReader::kOperator);
   });
 }
 

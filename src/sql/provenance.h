@@ -41,6 +41,10 @@ bool filters_updates(const plan::Input& rows);
 /// Whether rows of V$early come through a filter: none says what a total was before.
 bool filters_early(const plan::Input& rows);
 
+/// Whether rows that are updated come through a filter behind a node that may put others between the old and
+/// the new row: UNION ALL, UNNEST, a lookup.
+bool filters_mixed_updates(const plan::Input& rows);
+
 /// Makes these filters tell a table with a key of the rows that they let through no more, and the nodes
 /// before them of the old rows.
 void delete_what_is_filtered(const plan::Input& rows);

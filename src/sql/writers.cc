@@ -199,7 +199,15 @@ Status Writers::check_rows(const Relation& rows, const plan::TableSpec& table, c
         .hint("declare PRIMARY KEY (…) NOT ENFORCED in '" + table.name +
               "', or use a window, whose rows are written once");
   }
-  if (!deduplicates && filters_early(rows.input())) {
+  if (!deduplicates && filters_mixed_updates(rows.input())) {
+    return error_at(ErrorCode::kUnsupportedSql, place,
+                    "a condition behind UNION ALL, UNNEST or a lookup over rows that are updated would have "
+                    "to delete "
+                    "rows from '" +
+                        table.name + "'")
+        .hint("put the condition before that, or write INSERT INTO … SELECT … ON CONFLICT DO DEDUPLICATE");
+  }
+  if (filters_early(rows.input())) {
     return error_at(ErrorCode::kUnsupportedSql, place,
                     "a condition over early totals would have to delete rows from '" + table.name + "'")
         .hint("put the condition before the window, or into the reader of the table");

@@ -22,6 +22,22 @@ TEST(TypedStream, MapsFiltersAndFlattens) {
               ElementsAre("+I[b0]", "+I[b1]"));
 }
 
+// A table with a key must lose the totals that a condition lets through no more.
+TEST(Totals, AConditionDeletesWhatItLetsThroughNoMore) {
+  EXPECT_THAT(rows_of(
+                  [](Job& job) {
+                    const Table log{"log", {{"user", "STRING"}, {"n", "BIGINT"}}, {{"connector", "simlog"}}};
+                    clicks(job)
+                        .rows()
+                        .key_by({"user"})
+                        .total({count_all("n")})
+                        .filter(col("n") < lit(2))
+                        .write(log, "strand");
+                  },
+                  {click("a", 1, 1), click("b", 2, 1), click("a", 3, 1)}),
+              ElementsAre("+I[a, 1]", "+I[b, 1]", "-D[a, 1]"));
+}
+
 TEST(TypedStream, UnitesStreamsOfOneType) {
   EXPECT_THAT(rows_of([](Job& job) { log(clicks(job).union_with(clicks(job, "script2")).map(&Click::user)); },
                       {click("a", 1)}, {click("b", 1), click("c", 1)}),
