@@ -50,10 +50,17 @@ class SignalWatch {
   SignalWatch(RunningJob& job, obs::EventSink& events, env::Clock& clock)
       : job_(job), events_(events), clock_(clock) {
     signals = 0;  // a shell runs one job after the other
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
+    on_interrupt_ = std::signal(SIGINT, on_signal);
+    on_terminate_ = std::signal(SIGTERM, on_signal);
     ticker_ = std::make_unique<Ticker>(Duration{20}, [this] { look(); });
   }
+  ~SignalWatch() {
+    ticker_.reset();
+    std::signal(SIGINT, on_interrupt_);
+    std::signal(SIGTERM, on_terminate_);
+  }
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
 
  private:
   void look() {
@@ -80,6 +87,9 @@ class SignalWatch {
   obs::EventSink& events_;
   env::Clock& clock_;
   bool asked_ = false;
+  using Handler = void (*)(int);
+  Handler on_interrupt_ = SIG_DFL;  // those from before
+  Handler on_terminate_ = SIG_DFL;
   std::unique_ptr<Ticker> ticker_;  // ends first
 };
 

@@ -35,6 +35,8 @@ GOLDEN = [
     ("JSON, which a pipe gets", ["-e", f"{ONE}SELECT * FROM {ROWS}"],
      '{"n":1,"s":"a","d":1.5}\n{"n":2,"s":"b,\\"c","d":null}\n{"n":3,"s":"a","d":2.25}\n'),
     ("changes in CSV", ["--format", "csv", "-e", ONE + NEWEST], "op,s,n\n+I,a,3\n+I,b,2\n-U,a,3\n+U,a,5\n"),
+    ("changes of an anti join", ["--format", "csv", "-e", ONE + "CREATE VIEW a AS SELECT * FROM (VALUES (1)) AS t (n); "
+     "SELECT n FROM a WHERE NOT EXISTS (SELECT 1 FROM a AS b WHERE b.n = a.n + 1)"], "op,n\n+I,1\n"),
     ("changes in JSON", ["--format", "json", "-e", ONE + NEWEST],
      '{"s":"a","n":3}\n{"s":"b","n":2}\n{"op":"-U","s":"a","n":3}\n{"op":"+U","s":"a","n":5}\n'),
     ("changes in a table, in the place of the row", ["--format", "table", "-e", ONE + NEWEST],
@@ -85,6 +87,28 @@ def test_files(checks, binary, folder):
     check_refusal(checks, "a file that is not there", shell.run("sql", "-f", "none.sql"), USAGE, 1004, r"none\.sql", "check the path")
     check_refusal(checks, "another format", shell.run("sql", "--format", "xml", "-e", "SELECT 1"), USAGE, 1003, "xml", "sql --help")
     check_refusal(checks, "a setting without a value", shell.run("sql", "--set", "a", "-e", "SELECT 1"), USAGE, 1003, "KEY=VALUE", "--set")
+
+
+def test_another_table(checks, binary, folder):
+    """The same INSERT from another table is another job: it reads that from its start."""
+    shell = Shell(binary, folder)
+    shell.put("first/p.json", '{"n": 1}\n{"n": 2}\n')
+    shell.put("second/p.json", '{"n": 7}\n{"n": 8}\n{"n": 9}\n')
+    for source, expected in (("first", 2), ("second", 3)):
+        code, _, err = shell.run("sql", "-e", ONE + f"CREATE TABLE a (n INT) WITH ('connector' = 'filesystem', 'path' = '{source}', "
+                                 f"'format' = 'json'); CREATE TABLE s (n INT) WITH ('connector' = 'filesystem', 'path' = "
+                                 f"'to-{source}', 'format' = 'json'); INSERT INTO s SELECT n FROM a;")
+        rows = sum(len(path.read_text().splitlines()) for path in (folder / f"to-{source}").glob("*part-*"))
+        checks.equal((code, rows), (DONE, expected), f"from {source}" + (err if code else ""))
+
+
+def test_full(checks, binary, folder):
+    shell = Shell(binary, folder)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(shell.command("sql", "-e", "SELECT 1 AS one"), stdout=full, stderr=subprocess.PIPE, cwd=shell.folder,
+                              text=True, timeout=60)
+    checks.check(done.returncode not in (DONE, NO) and "STRAND-5000" in done.stderr, "an answer that nobody takes is an error",
+                 f"{done.returncode} {done.stderr}")
 
 
 class Terminal:
@@ -213,7 +237,7 @@ def test_interrupted_script(checks, binary, folder):
     checks.equal(at.end(), DONE, "and the script ends as others do")
 
 
-TESTS = {test.__name__.removeprefix("test_"): test for test in (test_golden, test_files, test_terminal, test_inserts, test_interrupted_script)}
+TESTS = {test.__name__.removeprefix("test_"): test for test in (test_golden, test_files, test_another_table, test_full, test_terminal, test_inserts, test_interrupted_script)}
 
 
 def main():

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <iostream>
 #include <iterator>
 
@@ -46,7 +47,7 @@ shell::OutputOptions output_of(const SqlArguments& arguments) {
   return output;
 }
 
-int sql(Context& context, const SqlArguments& arguments) {
+int run_statements(Context& context, const SqlArguments& arguments) {
   auto settings = settings_of(arguments);
   if (!settings.ok()) return engine::report(settings.status());
   const std::string name = arguments.file.empty() ? "sql" : arguments.file;
@@ -58,6 +59,15 @@ int sql(Context& context, const SqlArguments& arguments) {
   }
   if (engine::is_terminal(stdin) && engine::is_terminal(stdout)) return shell.talk();
   return shell.run(std::string(std::istreambuf_iterator<char>(std::cin), {}));
+}
+
+/// Rows that nobody could take are no answer.
+int sql(Context& context, const SqlArguments& arguments) {
+  const int exit = run_statements(context, arguments);
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || exit != engine::kDone) return exit;
+  return engine::report(Status(ErrorCode::kIo, "standard output did not take the whole answer")
+                            .hint("look at where it goes: a full disk, a reader that has ended"));
 }
 
 }  // namespace

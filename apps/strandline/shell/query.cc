@@ -27,10 +27,11 @@ class QueryFolder {
  public:
   explicit QueryFolder(Context& context) : files_(context.real.files) {
     const auto dir = context.environment.find("TMPDIR");
-    path_ = (dir == context.environment.end() ? std::string("/tmp") : dir->second) + "/strandline-sql-" +
-            std::to_string(getpid());
+    path_ = (dir == context.environment.end() ? std::string("/tmp") : dir->second) + "/strandline-sql-XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr) path_.clear();
   }
   ~QueryFolder() {
+    if (path_.empty()) return;
     const Status removed = files_.remove_all(path_);
     if (!removed.ok()) engine::report(removed);
   }
@@ -52,7 +53,11 @@ Result<runtime::JobOptions> query_options(const plan::Plan& plan, const std::str
 
 bool may_change(const plan::Plan& plan) {
   for (const plan::NodePtr& node : plan.nodes()) {
-    if (plan::makes_changes(node->detail)) return true;
+    if (plan::makes_changes(node->detail) || std::holds_alternative<plan::RegularJoin>(node->detail))
+      return true;
+    for (const plan::Input& input : node->inputs) {
+      if (input.port == Port::kEarly) return true;
+    }
   }
   return false;
 }
@@ -99,6 +104,10 @@ Status run_query(Context& context, const plan::Plan& plan, const OutputOptions& 
   };
   registry.add(kConnector, std::move(connector));
   const QueryFolder folder(context);
+  if (folder.path().empty()) {
+    return Status(ErrorCode::kIo, "cannot make a folder for what the query keeps")
+        .hint("set TMPDIR to a folder that can be written");
+  }
   STRAND_TRY(runtime::JobOptions job_options, query_options(plan, folder.path()));
   runtime::RestartOptions restart;
   restart.strategy = runtime::RestartOptions::Strategy::kNone;

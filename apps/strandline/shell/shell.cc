@@ -25,11 +25,20 @@ constexpr const char* kHelp =
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\n") == std::string::npos; }
 
-/// So that another INSERT is another job.
-std::string job_name(const std::string& statement) {
-  char text[24];
-  std::snprintf(text, sizeof text, "sql-%08x", static_cast<unsigned>(hash64(statement, 0)));
-  return text;
+/// So that another INSERT, or the same between other tables, is another job.
+std::string job_name(const std::string& statement, const plan::Plan& plan) {
+  std::string text = statement;
+  const auto add = [&](const plan::TableSpec& table) {
+    text += "\n" + table.name;
+    for (const auto& [key, value] : table.options) text += "\n" + key + "=" + value;
+  };
+  for (const plan::NodePtr& node : plan.nodes()) {
+    if (const auto* scan = std::get_if<plan::Scan>(&node->detail)) add(scan->table);
+    if (const auto* sink = std::get_if<plan::SinkWrite>(&node->detail)) add(sink->table);
+  }
+  char name[24];
+  std::snprintf(name, sizeof name, "sql-%08x", static_cast<unsigned>(hash64(text, 0)));
+  return name;
 }
 
 }  // namespace
@@ -70,7 +79,7 @@ engine::Exit Shell::run(const Statement& statement) {
 engine::Exit Shell::write(sql::CompiledJob job, const Statement& statement) {
   if (job.plan.setting("pipeline.name", "").empty()) {
     const size_t begin = statement.text.find_first_not_of(" \n");
-    job.plan.job = job_name(statement.text.substr(begin));
+    job.plan.job = job_name(statement.text.substr(begin), job.plan);
   }
   return run_insert(context_, std::move(job));
 }
