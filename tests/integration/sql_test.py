@@ -4,18 +4,14 @@
     sql_test.py --binary build/release/bin/strandline [--only NAME]
 """
 
-import argparse
 import os
-import pathlib
 import pty
 import re
 import select
-import shutil
 import subprocess
-import tempfile
 import time
 
-from checks import Checks
+from checks import run_tests
 from command_line_test import DONE, NO, USAGE, Shell, check_refusal
 
 ROWS = "(VALUES (1, 'a', CAST(1.50 AS DECIMAL(5, 2))), (2, 'b,\"c', CAST(NULL AS DECIMAL(5, 2))), (3, 'a', 2.25)) AS t (n, s, d)"
@@ -108,6 +104,10 @@ def test_full(checks, binary, folder):
         done = subprocess.run(shell.command("sql", "-e", "SELECT 1 AS one"), stdout=full, stderr=subprocess.PIPE, cwd=shell.folder,
                               text=True, timeout=60)
     checks.check(done.returncode not in (DONE, NO) and "STRAND-5000" in done.stderr, "an answer that nobody takes is an error",
+                 f"{done.returncode} {done.stderr}")
+    done = subprocess.run(shell.command("sql", "-e", "SELECT 1 AS one"), capture_output=True, cwd=shell.folder, text=True, timeout=60,
+                          env={**os.environ, "TMPDIR": "/nowhere"})
+    checks.check(done.returncode not in (DONE, NO) and "TMPDIR" in done.stderr, "a query that has no folder says the way out",
                  f"{done.returncode} {done.stderr}")
 
 
@@ -237,26 +237,5 @@ def test_interrupted_script(checks, binary, folder):
     checks.equal(at.end(), DONE, "and the script ends as others do")
 
 
-TESTS = {test.__name__.removeprefix("test_"): test for test in (test_golden, test_files, test_another_table, test_full, test_terminal, test_inserts, test_interrupted_script)}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", default="build/release/bin/strandline")
-    parser.add_argument("--only", choices=TESTS)
-    arguments = parser.parse_args()
-    binary = pathlib.Path(arguments.binary).resolve()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="strandline-sql-")).resolve()
-    for variable in [name for name in os.environ if name.startswith("STRANDLINE")]:
-        del os.environ[variable]
-    checks = Checks()
-    for name, test in TESTS.items():
-        if arguments.only in (None, name):
-            test(checks, binary, folder / name)
-    if not checks.failed:
-        shutil.rmtree(folder)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, (test_golden, test_files, test_another_table, test_full, test_terminal, test_inserts, test_interrupted_script))

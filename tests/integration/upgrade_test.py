@@ -5,15 +5,10 @@ snapshot, then run from that snapshot.
     upgrade_test.py --binary build/release/bin/strandline [--only NAME]
 """
 
-import argparse
 import json
-import os
-import pathlib
 import re
-import shutil
-import tempfile
 
-from checks import Checks
+from checks import run_tests
 from command_line_test import DONE, NO, REFUSED, USAGE, Shell, check_refusal
 
 CLICKS = """SET 'pipeline.name' = 'counts';
@@ -207,26 +202,5 @@ def test_usage(checks, binary, folder):
     check_refusal(checks, "no snapshot", shell.run("upgrade-check", "old.sql", "old.sql", "--from", "nowhere"), USAGE, 1004, "nowhere", "check the path")
 
 
-TESTS = {test.__name__.removeprefix("test_"): test for test in (test_edits, test_retention, test_text, test_names, test_usage)}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", default="build/release/bin/strandline")
-    parser.add_argument("--only", choices=TESTS)
-    arguments = parser.parse_args()
-    binary = pathlib.Path(arguments.binary).resolve()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="strandline-upgrade-")).resolve()
-    for variable in [name for name in os.environ if name.startswith("STRANDLINE")]:
-        del os.environ[variable]
-    checks = Checks()
-    for name, test in TESTS.items():
-        if arguments.only in (None, name):
-            test(checks, binary, folder / name)
-    if not checks.failed:
-        shutil.rmtree(folder)
-    checks.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, (test_edits, test_retention, test_text, test_names, test_usage))

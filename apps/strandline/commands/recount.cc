@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "../command.h"
+#include "../scratch.h"
 #include "base/text.h"
 #include "connect/sqlite/flush_store.h"
 #include "engine/finalize.h"
@@ -25,25 +26,6 @@ struct RecountArguments {
   std::string final_after;  // empty: as long as the job accepts rows
 };
 
-/// A folder for the state of one recount, removed with it.
-class Scratch {
- public:
-  Scratch(env::FileSystem& files, const std::map<std::string, std::string>& environment) : files_(files) {
-    const auto dir = environment.find("TMPDIR");
-    path_ = (dir == environment.end() ? std::string("/tmp") : dir->second) + "/strandline-recount-" +
-            std::to_string(getpid());
-  }
-  ~Scratch() {
-    const Status removed = files_.remove_all(path_);
-    if (!removed.ok()) engine::report(removed);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  env::FileSystem& files_;
-  std::string path_;
-};
-
 int diff(const plan::Plan& plan, const engine::Collection& collection) {
   engine::DiffReport report;
   for (const engine::ComparedTable& table : engine::compared_tables(plan)) {
@@ -59,7 +41,8 @@ int diff(const plan::Plan& plan, const engine::Collection& collection) {
 }
 
 Result<std::shared_ptr<engine::Collection>> count(Context& context, const plan::Plan& plan) {
-  const Scratch scratch(context.real.files, context.environment);
+  const Scratch scratch(context.real.files, context.environment, "recount");
+  STRAND_OK(scratch.made());
   return engine::recount(plan, context.registry, scratch.path(), engine::this_machine(), context.real.env());
 }
 

@@ -1,12 +1,11 @@
 #include "query.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
+#include "../scratch.h"
 #include "engine/hand_over.h"
 #include "engine/job_options.h"
 #include "engine/run_command.h"
@@ -21,26 +20,6 @@ namespace {
 constexpr const char* kConnector = "strandline-shell";  // not one that a statement can use
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr int kLooksPerRefresh = 10;
-
-/// A folder for what a query keeps, removed with it.
-class QueryFolder {
- public:
-  explicit QueryFolder(Context& context) : files_(context.real.files) {
-    const auto dir = context.environment.find("TMPDIR");
-    path_ = (dir == context.environment.end() ? std::string("/tmp") : dir->second) + "/strandline-sql-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~QueryFolder() {
-    if (path_.empty()) return;
-    const Status removed = files_.remove_all(path_);
-    if (!removed.ok()) engine::report(removed);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  env::FileSystem& files_;
-  std::string path_;
-};
 
 Result<runtime::JobOptions> query_options(const plan::Plan& plan, const std::string& dir) {
   const engine::JobFolder folder{dir};
@@ -103,11 +82,8 @@ Status run_query(Context& context, const plan::Plan& plan, const OutputOptions& 
     return engine::make_hand_over_sink([output](const flow::Batch& rows) { return output->take(rows); });
   };
   registry.add(kConnector, std::move(connector));
-  const QueryFolder folder(context);
-  if (folder.path().empty()) {
-    return Status(ErrorCode::kIo, "cannot make a folder for what the query keeps")
-        .hint("set TMPDIR to a folder that can be written");
-  }
+  const Scratch folder(context.real.files, context.environment, "sql");
+  STRAND_OK(folder.made());
   STRAND_TRY(runtime::JobOptions job_options, query_options(plan, folder.path()));
   runtime::RestartOptions restart;
   restart.strategy = runtime::RestartOptions::Strategy::kNone;
