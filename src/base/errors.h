@@ -64,6 +64,10 @@ enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
   X(kUnknownConnector, 4010, kFailJob, "a connector or format is not known")                           \
   X(kCorruptInput, 4011, kFailJob, "compressed input is damaged")                                      \
   X(kClosedRow, 4012, kRestart, "a row that was finished was written again and refused")               \
+  X(kUnknownTopic, 4013, kFailJob, "a topic or partition is not there")                                \
+  X(kRecordsGone, 4014, kFailJob, "records were deleted before they were read")                        \
+  X(kMarkerLost, 4015, kFailJob, "a sink has forgotten how far the job had come")                      \
+  X(kRefused, 4016, kFailJob, "a system refuses who the job says it is, or what it may do")            \
   X(kIo, 5000, kRestart, "a file operation failed")                                                    \
   X(kDiskFull, 5001, kRestart, "the disk is full")                                                     \
   X(kCheckpointUnreadable, 5002, kFailJob, "a checkpoint is damaged or incomplete")                    \
