@@ -43,6 +43,8 @@ enum class Reaction : uint8_t { kRetry, kRestart, kFailJob };
   X(kBadHint, 2011, kFailJob, "a hint is unknown or cannot stand there")                               \
   X(kNothingToRun, 2012, kFailJob, "the file has no INSERT and no SELECT")                             \
   X(kLimitExceeded, 2013, kFailJob, "a statement is longer or deeper than the limits")                 \
+  X(kBadLibrary, 2014, kFailJob, "a library of functions cannot be used")                              \
+  X(kBadCatalog, 2015, kFailJob, "the file of a catalog cannot be used")                               \
   X(kBadRow, 3001, kFailJob, "a record cannot be parsed")                                              \
   X(kMissingEventTime, 3002, kFailJob, "a record has no event time")                                   \
   X(kWrongTimeUnit, 3003, kRestart, "event times look like seconds or microseconds, not milliseconds") \
