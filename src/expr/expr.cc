@@ -4,7 +4,9 @@
 #include <array>
 
 #include "base/utf8.h"
+#include "expr/library.h"
 #include "expr/node.h"
+#include "expr/types.h"
 
 namespace strand::expr {
 
@@ -117,12 +119,21 @@ std::string case_to_string(const Expr& e, const columnar::Schema* schema) {
   return out + " END";
 }
 
+/// With the revision, so that a plan shows when the function has become another one.
+std::string library_call_to_string(const Expr& e, const columnar::Schema* schema) {
+  std::string out = *literal_text(*e.args[0]) + "[" + to_string(*e.args[3]) + "](";
+  for (size_t i = kLibraryCallHead; i < e.args.size(); ++i)
+    out += (i > kLibraryCallHead ? ", " : "") + to_string(*e.args[i], schema);
+  return out + ")";
+}
+
 std::string call_to_string(const Expr& e, const columnar::Schema* schema) {
   if (e.function == "CAST" || e.function == "TRY_CAST") {
     return e.function + "(" + joined(e, ", ", schema) + " AS " +
            to_string(*columnar::with_nullable(e.type, true)) + ")";
   }
   if (e.function == "CASE") return case_to_string(e, schema);
+  if (e.function == kLibraryCall) return library_call_to_string(e, schema);
   if (e.function.starts_with("IS ") && e.args.size() == 1) return joined(e, "", schema) + " " + e.function;
   if (e.function == "NOT") return "NOT (" + joined(e, "", schema) + ")";
   if (e.function == "IN") {

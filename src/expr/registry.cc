@@ -16,13 +16,13 @@ const Registry& registry() {
   static const Registry all = [] {
     Registry functions;
     for (const auto family :
-         {arithmetic_functions, array_functions,       cast_functions,        clock_functions,
-          comparison_functions, conditional_functions, constructor_functions, encoding_functions,
-          in_functions,         json_functions,        json_text_functions,   logic_functions,
-          map_functions,        math_functions,        nested_functions,      printf_functions,
-          random_functions,     regexp_functions,      rounding_functions,    text_functions,
-          text_part_functions,  similar_functions,     text_search_functions, time_between_functions,
-          time_field_functions, time_text_functions,   window_bound_functions}) {
+         {arithmetic_functions,   array_functions,       cast_functions,        clock_functions,
+          comparison_functions,   conditional_functions, constructor_functions, encoding_functions,
+          in_functions,           json_functions,        json_text_functions,   library_functions,
+          logic_functions,        map_functions,         math_functions,        nested_functions,
+          printf_functions,       random_functions,      regexp_functions,      rounding_functions,
+          text_functions,         text_part_functions,   similar_functions,     text_search_functions,
+          time_between_functions, time_field_functions,  time_text_functions,   window_bound_functions}) {
       for (const Function& function : family()) {
         const bool fresh = functions.emplace(function.name, &function).second;
         STRAND_CHECK(fresh);

@@ -52,6 +52,7 @@ std::span<const Function> encoding_functions();
 std::span<const Function> in_functions();
 std::span<const Function> json_functions();
 std::span<const Function> json_text_functions();
+std::span<const Function> library_functions();
 std::span<const Function> logic_functions();
 std::span<const Function> map_functions();
 std::span<const Function> math_functions();

@@ -44,6 +44,13 @@ struct Over {
 };
 using OverPtr = std::shared_ptr<const Over>;
 
+/// A function of the user's, in a shared library.
+struct OwnFunction {
+  std::string name;   // in capitals, as messages call it
+  std::string path;   // of the library
+  std::string entry;  // in the library
+};
+
 struct Expr {
   enum class Kind : uint8_t {
     kName,     // parts: a.b.c
@@ -71,6 +78,8 @@ struct Expr {
   OverPtr over = nullptr;
   ExprPtr filter = nullptr;  // kCall: FILTER (WHERE …)
   QueryPtr query = nullptr;  // kSubquery
+  std::shared_ptr<const OwnFunction> own =
+      nullptr;  // kCall: what it calls; `text` is the name as it was found
 };
 
 struct HintOption {
@@ -295,6 +304,18 @@ struct Drop {
   Place name_place;
   bool if_exists = false;
 };
+/// CREATE and ALTER FUNCTION: only the parser acts on the name.
+struct CreateFunction {
+  std::string words;  // up to the name
+  std::string name;   // with what stands in front of it
+  Place entry_place;
+  OwnFunction function;
+};
+/// DROP FUNCTION, which only the parser acts on.
+struct DropFunction {
+  std::string words;
+  std::string name;
+};
 struct Insert {
   std::string table;
   Place table_place;
@@ -344,7 +365,7 @@ struct Show {
   Kind kind = Kind::kTables;
   std::string name;  // the table; of kTables and kViews what stands before the names of the database
   Place name_place;
-  std::vector<std::string> names = {};  // catalogs and databases, which only the parser knows
+  std::vector<std::string> names = {};  // catalogs, databases and own functions, which only the parser knows
   std::optional<NameFilter> like = {};
 };
 struct Describe {
@@ -375,7 +396,8 @@ struct AlterView {
 struct Statement {
   Place place;
   std::variant<SetStatement, ResetStatement, Database, DropDatabase, CreateTable, AlterTable, CreateView,
-               AlterView, Drop, Insert, StatementSet, Print, Show, Describe, Explain>
+               AlterView, Drop, CreateFunction, DropFunction, Insert, StatementSet, Print, Show, Describe,
+               Explain>
       body;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "expr/library.h"
 #include "sql/aggregate_call.h"
 #include "sql/coerce.h"
 
@@ -20,8 +21,8 @@ bool is_group_window(std::string_view function) {
 
 /// Calls that the binder makes for itself, with arguments that nobody checks.
 bool is_internal_call(std::string_view function) {
-  static constexpr std::array<std::string_view, 5> kInternal = {"JSON_ARRAY_OF", "JSON_OBJECT_OF", "NOT_NULL",
-                                                                "SINGLE_ROW", "WINDOW_BOUND"};
+  static constexpr std::array<std::string_view, 6> kInternal = {
+      expr::kLibraryCall, "JSON_ARRAY_OF", "JSON_OBJECT_OF", "NOT_NULL", "SINGLE_ROW", "WINDOW_BOUND"};
   return std::find(kInternal.begin(), kInternal.end(), function) != kInternal.end();
 }
 
@@ -235,6 +236,7 @@ Result<ExprPtr> ExpressionBinder::bind_call(const ast::Expr& e) const {
   if (e.distinct || e.filter) {
     return error_at(ErrorCode::kSyntax, e.place, "only aggregates take DISTINCT and FILTER");
   }
+  if (e.own) return bind_own_call(e);
   if (e.text == "EXISTS" || (e.text == "IN" && e.args.back()->kind == ast::Expr::Kind::kSubquery)) {
     return error_at(ErrorCode::kUnsupportedSql, e.place,
                     e.text + " (SELECT …) is supported in WHERE, HAVING and the select list")
@@ -256,6 +258,14 @@ Result<ExprPtr> ExpressionBinder::bind_call(const ast::Expr& e) const {
       "window in FROM: FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(time), INTERVAL '1' MINUTE)) GROUP BY "
       "window_start, "
       "window_end");
+}
+
+Result<ExprPtr> ExpressionBinder::bind_own_call(const ast::Expr& e) const {
+  STRAND_TRY(std::vector<ExprPtr> args, bind_args(e));
+  auto call = expr::resolve_library_call({e.own->name, e.own->path, e.own->entry}, std::move(args));
+  if (!call.ok()) return located(std::move(call).status(), e.place);
+  STRAND_OK(check_size(*call, e.place));
+  return call;
 }
 
 /// NULLIF and its kind write an argument out twice: inside each other they are trees without end.

@@ -42,6 +42,7 @@ class ExpressionBinder {
   Result<ExprPtr> bind_name(const ast::Expr& e) const;
   bool has_name(const ast::Expr& e) const;
   Result<ExprPtr> bind_call(const ast::Expr& e) const;
+  Result<ExprPtr> bind_own_call(const ast::Expr& e) const;
   Result<ExprPtr> bind_case(const ast::Expr& e) const;
   Result<std::vector<ExprPtr>> bind_args(const ast::Expr& e) const;
   static Status check_size(const ExprPtr& bound, const Place& place);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "sql/binder.h"
 #include "sql/coerce.h"
+#include "sql/full_name.h"
 #include "sql/interval.h"
 
 namespace strand::sql {
@@ -16,7 +17,7 @@ Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
   Relation bound;
   if (const auto* name = std::get_if<std::string>(&ref.source)) {
     STRAND_TRY(bound, bind_named(*name, ref.hints, ref.place));
-    bound.name = bound.name.substr(bound.name.rfind('.') + 1);  // shop.t is called t here
+    bound.name = last_part(bound.name);  // shop.t is called t here
   } else if (const auto* query = std::get_if<ast::QueryPtr>(&ref.source)) {
     STRAND_TRY(bound, bind_query(**query));
   } else if (const auto* match = std::get_if<ast::Match>(&ref.source)) {

@@ -4,6 +4,7 @@
 
 #include "sql/binder.h"
 #include "sql/coerce.h"
+#include "sql/full_name.h"
 #include "sql/provenance.h"
 #include "sql/upsert_keys.h"
 
@@ -61,7 +62,7 @@ Result<Relation> Binder::looked_up_columns(const ast::TableRef& ref, PendingVers
   }
   version.looked_up = table->spec;
   Relation columns;
-  columns.name = name->substr(name->rfind('.') + 1);
+  columns.name = last_part(*name);
   for (const columnar::Field& field : table->spec.schema->fields())
     columns.columns.push_back({field.name, field.type});
   STRAND_OK(name_columns(columns, ref));

@@ -1,6 +1,7 @@
 // VALUES, SELECT without FROM, WITH, and DISTINCT.
 #include "expr/types.h"
 #include "sql/binder.h"
+#include "sql/full_name.h"
 #include "sql/provenance.h"
 
 namespace strand::sql {
@@ -126,8 +127,7 @@ Result<Relation> Binder::bind_with(const ast::Query& query, Extras& extras) {
 }
 
 std::shared_ptr<View> Binder::common_table(const std::string& name) const {
-  const std::string plain =
-      name.substr(name.rfind('.') + 1);  // in another database the parser puts that before it
+  const std::string plain = last_part(name);  // in another database the parser puts that before it
   for (size_t i = common_tables_.size(); i-- > 0;) {
     const auto found = common_tables_[i].find(plain);
     if (found != common_tables_[i].end()) return found->second;

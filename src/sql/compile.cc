@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "expr/library.h"
 #include "plan/explain.h"
 #include "sql/binder.h"
 #include "sql/catalog.h"
@@ -118,6 +119,12 @@ class Script {
     STRAND_OK(catalog_.add_view(view));
     return binder_.check_view(view.name);  // its mistakes show here, not where it is first read
   }
+  static Status act(const ast::CreateFunction& create, const Place&) {
+    const ast::OwnFunction& function = create.function;
+    return located(expr::check_library_function({function.name, function.path, function.entry}),
+                   create.entry_place);
+  }
+  static Status act(const ast::DropFunction&, const Place&) { return Status(); }
   Status act(const ast::Drop& drop, const Place&) { return catalog_.drop(drop); }
   Status act(const ast::Insert& insert, const Place& place) {
     STRAND_TRY(plan::NodePtr sink, writers_.insert(insert, place));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "sql/binder.h"
 #include "sql/unparse.h"
 

@@ -8,8 +8,10 @@ Result<ast::Statement> Parser::alter() {
   take();
   if (is_word("VIEW")) return alter_view(place);
   if (is_word("DATABASE")) return alter_database(place);
+  if (at_function()) return create_function(place, /*alter=*/true);
   if (!take_word("TABLE"))
-    return unsupported(here(), "ALTER is supported of tables, views and databases", "write ALTER TABLE …");
+    return unsupported(here(), "ALTER is supported of tables, views, functions and databases",
+                       "write ALTER TABLE …");
   ast::AlterTable parsed;
   if (take_words({"IF", "EXISTS"})) parsed.if_exists = true;
   parsed.name_place = here();

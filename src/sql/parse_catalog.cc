@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "sql/full_name.h"
 #include "sql/parser_core.h"
 
 namespace strand::sql {
@@ -21,8 +22,10 @@ bool lists(const std::vector<std::string>& names, const std::string& name) {
 /// Tables of the first database bear their name alone, those of others the database's name in front:
 /// `shop.t`; of another catalog both: `my_catalog.shop.t`.
 std::string Parser::full_name(const Home& home, const std::string& name) const {
-  if (home.catalog != kCatalog) return home.catalog + "." + home.database + "." + name;
-  return home.database == kDatabase ? name : home.database + "." + name;
+  const std::string last = part_of_name(name);
+  const std::string database = part_of_name(home.database) + ".";
+  if (home.catalog != kCatalog) return part_of_name(home.catalog) + "." + database + last;
+  return home.database == kDatabase ? last : database + last;
 }
 
 Status Parser::check_home(const Home& home, const Place& place) const {
@@ -129,7 +132,8 @@ Result<ast::Statement> Parser::drop_catalog(const Place& place) {
     return ast::Statement{place, ast::Database{"DROP CATALOG IF EXISTS ", name}};
   }
   catalogs_.erase(catalog);
-  return ast::Statement{place, ast::DropDatabase{name, name_place, name + ".", /*cascade=*/true}};
+  return ast::Statement{place,
+                        ast::DropDatabase{name, name_place, part_of_name(name) + ".", /*cascade=*/true}};
 }
 
 /// DROP DATABASE [IF EXISTS] [catalog.]name [RESTRICT | CASCADE].

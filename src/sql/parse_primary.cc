@@ -219,9 +219,11 @@ Result<ast::ExprPtr> Parser::name_or_call() {
   const Place place = here();
   const bool word = peek().kind == Token::Kind::kWord;
   const std::string upper = peek().upper;
-  if (word && is_symbol("(", 1)) {
-    take();
-    return call(upper, place);
+  if (is_symbol("(", 1)) {
+    const std::string name = take().text;
+    bool own = false;
+    STRAND_TRY(ast::ExprPtr called, own_call({name}, place, own));
+    return own ? Result<ast::ExprPtr>(std::move(called)) : call(upper, place);
   }
   static constexpr const char* kWithoutBrackets[] = {"CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME",
                                                      "LOCALTIMESTAMP", "LOCALTIME"};
@@ -240,7 +242,14 @@ Result<ast::ExprPtr> Parser::name_or_call() {
     STRAND_TRY(std::string part, identifier("a column name behind '.'"));
     expr->parts.push_back(std::move(part));
   }
-  return ast::ExprPtr(expr);
+  if (!is_symbol("(") || expr->parts.size() == 1 || expr->parts.size() > 3) return ast::ExprPtr(expr);
+  bool own = false;
+  STRAND_TRY(ast::ExprPtr called, own_call(expr->parts, place, own));
+  if (own) return called;
+  return error_at(ErrorCode::kUnknownFunction, place,
+                  "there is no function '" + expr->parts.back() + "' in '" +
+                      expr->parts[expr->parts.size() - 2] + "'")
+      .hint("SHOW USER FUNCTIONS lists those of a database; functions of Flink stand without one");
 }
 
 }  // namespace strand::sql

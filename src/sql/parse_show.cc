@@ -70,6 +70,8 @@ Status Parser::show_target(ast::Show& show) {
     if (!catalog.ok()) return std::move(catalog).status();
     if (!catalogs_.contains(*catalog)) return check_home({*catalog, ""}, show.name_place);
     show.names = catalogs_[*catalog];
+  } else if (show.kind == Kind::kFunctions || show.kind == Kind::kUserFunctions) {
+    show.names = own_function_names();
   } else if (show.kind == Kind::kTables || show.kind == Kind::kViews) {
     Result<Home> home = home_;
     if (in) {

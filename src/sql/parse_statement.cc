@@ -125,6 +125,8 @@ Result<ast::Statement> Parser::create() {
   const Place place = here();
   auto replace = ast::CreateTable::Replace::kNo;
   if (take().upper == "REPLACE") replace = ast::CreateTable::Replace::kOld;
+  if (at_function() && replace == ast::CreateTable::Replace::kNo)
+    return create_function(place, /*alter=*/false);
   if (take_words({"OR", "REPLACE"})) replace = ast::CreateTable::Replace::kOrCreate;
   take_word("TEMPORARY");
   if (take_word("TABLE")) {
@@ -143,7 +145,7 @@ Result<ast::Statement> Parser::create() {
   if (is_word("DATABASE")) return create_database(place);
   if (is_word("CATALOG")) return create_catalog(place);
   if (peek().kind == Token::Kind::kWord) {
-    for (const char* word : {"FUNCTION", "MODEL", "SYSTEM", "MATERIALIZED"}) {
+    for (const char* word : {"MODEL", "MATERIALIZED"}) {
       if (is_word(word)) {
         return unsupported(place, std::string("CREATE ") + word + " is not supported",
                            "use CREATE TABLE or CREATE VIEW");
@@ -190,6 +192,7 @@ Result<ast::Statement> Parser::drop() {
   take();
   if (is_word("CATALOG")) return drop_catalog(place);
   if (is_word("DATABASE")) return drop_database(place);
+  if (at_function()) return drop_function(place);
   take_word("TEMPORARY");
   ast::Drop parsed;
   if (!is_word("VIEW") && !is_word("TABLE")) return expected("TABLE or VIEW");

@@ -83,6 +83,21 @@ class Parser {
   Result<Home> database_name();
   Status check_home(const Home& home, const Place& place) const;
   std::string full_name(const Home& home, const std::string& name) const;
+  // Own functions (parse_function.cc).
+  struct FunctionName {
+    std::string key;
+    std::string written;  // as a call can name it from anywhere
+    Place place;
+  };
+  bool at_function() const;
+  Result<FunctionName> function_name(bool system);
+  Result<ast::Statement> create_function(const Place& place, bool alter);
+  Result<ast::Statement> drop_function(const Place& place);
+  Status library_of(ast::OwnFunction& function);
+  /// The own function that a call of these parts is of, or null.
+  const ast::OwnFunction* own_function(const std::vector<std::string>& parts, std::string& written) const;
+  std::vector<std::string> own_function_names() const;
+  Result<ast::ExprPtr> own_call(const std::vector<std::string>& parts, const Place& place, bool& found);
   // SHOW, DESCRIBE, EXPLAIN (parse_show.cc).
   Result<ast::Statement> show();
   Status show_target(ast::Show& show);
@@ -219,6 +234,9 @@ class Parser {
   int depth_ = 0;
   Home home_ = {"default_catalog", "default_database"};  // of names without one
   std::map<std::string, std::vector<std::string>> catalogs_ = {{"default_catalog", {"default_database"}}};
+  /// By name in capitals, with the database in front as of tables; `SYSTEM.` in front of those that are of
+  /// none.
+  std::map<std::string, std::shared_ptr<const ast::OwnFunction>> functions_;
 };
 
 /// Whether a word cannot be a name without backticks, because a clause begins with it.

@@ -6,6 +6,7 @@
 
 #include "expr/catalogue.h"
 #include "sql/coerce.h"
+#include "sql/full_name.h"
 #include "sql/unparse.h"
 
 namespace strand::sql {
@@ -39,8 +40,8 @@ bool passes(const std::optional<ast::NameFilter>& like, const std::string& name)
   return fits != like->negated;
 }
 
-std::vector<std::string> function_names() {
-  std::set<std::string> names;
+std::vector<std::string> function_names(const std::vector<std::string>& own) {
+  std::set<std::string> names(own.begin(), own.end());
   for (const expr::CatalogueEntry& entry : expr::catalogue()) {
     const bool word =
         std::ranges::all_of(entry.name, [](char c) { return std::isalnum(c) != 0 || c == '_'; });
@@ -54,7 +55,7 @@ std::vector<std::string> names_below(const Catalog& catalog, const std::string& 
   std::vector<std::string> names;
   for (const std::string& name : catalog.names()) {
     if (!name.starts_with(prefix) || name.find('.', prefix.size()) != std::string::npos) continue;
-    if (!views || catalog.view(name)) names.push_back(name.substr(prefix.size()));
+    if (!views || catalog.view(name)) names.push_back(last_part(name));
   }
   std::ranges::sort(names);
   return names;
@@ -110,9 +111,9 @@ Result<Shown> show(const ast::Show& show, const Catalog& catalog) {
     case Kind::kViews:
       return one_column("view name", names_below(catalog, show.name, /*views=*/true), show.like);
     case Kind::kFunctions:
-      return one_column("function name", function_names(), show.like);
+      return one_column("function name", function_names(show.names), show.like);
     case Kind::kUserFunctions:
-      return one_column("function name", {}, {});
+      return one_column("function name", show.names, show.like);
     case Kind::kModules:
       return one_column("module name", {"core"}, {});
     case Kind::kJars:

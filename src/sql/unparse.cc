@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sql/full_name.h"
 #include "sql/parser_core.h"
 
 namespace strand::sql {
@@ -25,7 +26,9 @@ std::string quoted(const std::string& text, char quote) {
   return all + quote;
 }
 
-std::string name(const std::string& text) {
+}  // namespace
+
+std::string identifier_to_sql(const std::string& text) {
   std::string upper(text);
   bool plain = !text.empty() && !(text[0] >= '0' && text[0] <= '9');
   for (char& c : upper) {
@@ -37,6 +40,9 @@ std::string name(const std::string& text) {
   return plain && !is_clause_word(upper) && upper != "DISTINCT" ? text : quoted(text, '`');
 }
 
+namespace {
+
+std::string name(const std::string& text) { return identifier_to_sql(text); }
 std::string names(const std::vector<std::string>& list) { return join(list, ", ", name); }
 
 std::string expr_text(const ast::ExprPtr& e) { return to_sql(*e); }
@@ -133,6 +139,7 @@ std::string special_text(const ast::Expr& e) {
 
 std::string call_text(const ast::Expr& e) {
   const auto& args = e.args;
+  if (e.own) return name_to_sql(e.text) + "(" + join(args, ", ", expr_text) + ")";
   if (std::string special = special_text(e); !special.empty()) return special;
   const auto is_sign = [&] {
     return std::string_view("+-*/%=<>|").find(e.text[0]) != std::string_view::npos;
@@ -251,7 +258,7 @@ std::string match_text(const ast::Match& match) {
 std::string table_text(const ast::TableRef& table) {
   std::string text;
   if (const auto* plain = std::get_if<std::string>(&table.source)) {
-    text = name(*plain);
+    text = name_to_sql(*plain);
   } else if (const auto* query = std::get_if<ast::QueryPtr>(&table.source)) {
     text = (table.lateral ? "LATERAL (" : "(") + to_sql(**query) + ")";
   } else if (const auto* match = std::get_if<ast::Match>(&table.source)) {
@@ -309,7 +316,7 @@ std::string column_text(const ast::ColumnDefinition& column) {
 }
 
 std::string insert_text(const ast::Insert& insert) {
-  std::string text = "INSERT INTO " + name(insert.table) + hints_text(insert.hints);
+  std::string text = "INSERT INTO " + name_to_sql(insert.table) + hints_text(insert.hints);
   if (!insert.partition.empty()) {
     text += " PARTITION (" +
             join(insert.partition, ", ",
@@ -371,7 +378,7 @@ std::string like_text(const ast::TableLike& like) {
   const auto part = [](ast::TableLike::Take take, const char* name) {
     return kTakes[static_cast<size_t>(take)] + std::string(name);
   };
-  return " LIKE " + name(like.table) + " (" +
+  return " LIKE " + name_to_sql(like.table) + " (" +
          (part(like.constraints, "CONSTRAINTS") + part(like.generated, "GENERATED") +
           part(like.metadata, "METADATA") + part(like.watermarks, "WATERMARKS") +
           part(like.options, "OPTIONS"))
@@ -382,7 +389,7 @@ std::string like_text(const ast::TableLike& like) {
 std::string create_text(const ast::CreateTable& table) {
   static constexpr const char* kWords[] = {"CREATE TABLE ", "REPLACE TABLE ", "CREATE OR REPLACE TABLE "};
   return kWords[static_cast<size_t>(table.replace)] +
-         std::string(table.if_not_exists ? "IF NOT EXISTS " : "") + name(table.name);
+         std::string(table.if_not_exists ? "IF NOT EXISTS " : "") + name_to_sql(table.name);
 }
 
 std::string show_text(const ast::Show& show) {
@@ -391,7 +398,7 @@ std::string show_text(const ast::Show& show) {
       "VIEWS",         "FUNCTIONS",       "USER FUNCTIONS", "MODULES",          "JARS",
       "COLUMNS FROM ", "CREATE TABLE ",   "CREATE VIEW "};
   std::string text = "SHOW " + std::string(kWords[static_cast<size_t>(show.kind)]);
-  if (show.kind >= ast::Show::Kind::kColumns) text += name(show.name);
+  if (show.kind >= ast::Show::Kind::kColumns) text += name_to_sql(show.name);
   if (!show.like) return text;
   return text + (show.like->negated ? " NOT" : "") + (show.like->any_case ? " ILIKE " : " LIKE ") +
          quoted(show.like->pattern, '\'');
@@ -426,17 +433,23 @@ struct StatementText {
   }
   std::string operator()(const ast::Database& database) const { return database.words + name(database.name); }
   std::string operator()(const ast::AlterTable& alter) const {
-    return std::string("ALTER TABLE ") + (alter.if_exists ? "IF EXISTS " : "") + name(alter.name) +
+    return std::string("ALTER TABLE ") + (alter.if_exists ? "IF EXISTS " : "") + name_to_sql(alter.name) +
            alter_text(alter);
   }
   std::string operator()(const ast::CreateView& view) const {
-    return std::string("CREATE VIEW ") + (view.if_not_exists ? "IF NOT EXISTS " : "") + name(view.name) +
-           (view.columns.empty() ? "" : " (" + names(view.columns) + ")") + " AS " + to_sql(*view.query);
+    return std::string("CREATE VIEW ") + (view.if_not_exists ? "IF NOT EXISTS " : "") +
+           name_to_sql(view.name) + (view.columns.empty() ? "" : " (" + names(view.columns) + ")") + " AS " +
+           to_sql(*view.query);
   }
   std::string operator()(const ast::Drop& drop) const {
     return std::string("DROP ") + (drop.view ? "VIEW " : "TABLE ") + (drop.if_exists ? "IF EXISTS " : "") +
-           name(drop.name);
+           name_to_sql(drop.name);
   }
+  std::string operator()(const ast::CreateFunction& create) const {
+    return create.words + name_to_sql(create.name) + " AS " + quoted(create.function.entry, '\'') +
+           " LANGUAGE CPP USING LIBRARY " + quoted(create.function.path, '\'');
+  }
+  std::string operator()(const ast::DropFunction& drop) const { return drop.words + name_to_sql(drop.name); }
   std::string operator()(const ast::Insert& insert) const { return insert_text(insert); }
   std::string operator()(const ast::StatementSet& set) const {
     return "EXECUTE STATEMENT SET BEGIN " +
@@ -444,7 +457,9 @@ struct StatementText {
   }
   std::string operator()(const ast::Print& print) const { return to_sql(*print.query); }
   std::string operator()(const ast::Show& show) const { return show_text(show); }
-  std::string operator()(const ast::Describe& describe) const { return "DESCRIBE " + name(describe.name); }
+  std::string operator()(const ast::Describe& describe) const {
+    return "DESCRIBE " + name_to_sql(describe.name);
+  }
   std::string operator()(const ast::Explain& explain) const {
     std::string text = to_sql(*explain.statement);
     if (text.starts_with("EXECUTE ")) text = text.substr(8);
@@ -454,8 +469,8 @@ struct StatementText {
     return "DROP DATABASE " + name(drop.name) + (drop.cascade ? " CASCADE" : "");
   }
   std::string operator()(const ast::AlterView& view) const {
-    return "ALTER VIEW " + name(view.name) +
-           (view.query ? " AS " + to_sql(*view.query) : " RENAME TO " + name(view.new_name));
+    return "ALTER VIEW " + name_to_sql(view.name) +
+           (view.query ? " AS " + to_sql(*view.query) : " RENAME TO " + name_to_sql(view.new_name));
   }
 };
 

@@ -13,5 +13,7 @@ namespace strand::sql {
 std::string to_sql(const ast::Statement& statement);
 std::string to_sql(const ast::Query& query);
 std::string to_sql(const ast::Expr& e);
+/// In backticks where it needs them.
+std::string identifier_to_sql(const std::string& text);
 
 }  // namespace strand::sql

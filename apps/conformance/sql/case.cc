@@ -26,9 +26,21 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+/// `{libraries}` of a case is where libraries of functions were built, beside this program.
+std::string with_libraries(std::string text) {
+  static constexpr std::string_view kPlace = "{libraries}";
+  std::error_code error;
+  const auto folder =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib";
+  for (size_t at = 0; (at = text.find(kPlace, at)) != std::string::npos;) {
+    text.replace(at, kPlace.size(), folder.string());
+  }
+  return text;
+}
+
 Case parse_case(const std::string& topic, const std::string& name, const std::string& text) {
   Case parsed{topic, name, {}, {}};
-  for (const std::string& line : lines_of(text)) {
+  for (const std::string& line : lines_of(with_libraries(text))) {
     if (line.starts_with("%% ")) {
       std::vector<std::string> words = words_of(line.substr(3));
       const std::string section = words.empty() ? "" : words[0];

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sql/full_name.h"
 #include "sql/lexer.h"
 #include "sql/parser.h"
+#include "sql/unparse.h"
 
 namespace strand::app::shell {
 
@@ -33,13 +35,6 @@ std::string blanks(std::string text) {
     if (c != '\n') c = ' ';
   }
   return text;
-}
-
-/// `a`.`b` of a.b
-std::string quoted(const std::string& name) {
-  std::string text = "`";
-  for (const char c : name) text += c == '.' ? std::string("`.`") : std::string(1, c);
-  return text + "`";
 }
 
 }  // namespace
@@ -105,7 +100,7 @@ Result<sql::CompiledJob> Session::next(const Statement& statement) {
     declared_ += text.substr(text.find_first_not_of(" \n")) + "\n";
   } else if (statement.kind == Kind::kStores) {
     STRAND_TRY(const sql::CompiledJob stored,
-               compile(text + " SHOW CREATE TABLE " + quoted(statement.table) + ";"));
+               compile(text + " SHOW CREATE TABLE " + sql::name_to_sql(statement.table) + ";"));
     declared_ += stored.shown.back().rows[0][0] + "\n;\n";
   } else {
     return job;
@@ -128,7 +123,7 @@ std::vector<std::string> Session::names() const {
   for (const char* question : {"SHOW TABLES;", "SHOW VIEWS;"}) {
     for (const std::string& table : column_of(question)) {
       names.push_back(table);
-      for (std::string& column : column_of("DESCRIBE " + quoted(table) + ";"))
+      for (std::string& column : column_of("DESCRIBE " + sql::identifier_to_sql(table) + ";"))
         names.push_back(std::move(column));
     }
   }
