@@ -6,7 +6,7 @@
 Records per CPU-second count user and system time of the whole process, helper threads included; best of the runs. An
 answer that differs from the generator's own count makes the figure invalid (exit code 1).
 """
-import argparse, collections, csv, glob, json, os, resource, shutil, subprocess, sys, time
+import argparse, collections, csv, glob, json, os, re, resource, shutil, subprocess, sys, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAILED = []
@@ -84,11 +84,13 @@ def figure(name, **values):
     print(json.dumps({"figure": name, **values}), flush=True)
 
 
-def measure(arguments, name, query, truth=None, shards=1, settings=None, sink=None, hot=0):
+def measure(arguments, name, query, truth=None, shards=1, settings=None, sink=None, hot=0, options=None, check_rows=None, streams=1):
+    """`options`: of the generator, none late; `check_rows`: a function of the input and the output, gives what is wrong."""
     # Which rows are late depends on how far apart the readers are, so files of several shards have none.
-    options = ("--late-permille", "0") if shards > 1 else ()
-    which = (f"-{shards}-on-time" if shards > 1 else "") + (f"-hot-{hot}" if hot else "")
-    base, parts = generate(arguments, f"clicks-{arguments.rows}{which}", shards, (*options, "--hot-permille", str(hot)))
+    on_time = shards > 1 or options is not None
+    which = (f"-{shards}-on-time" if on_time else "") + (f"-hot-{hot}" if hot else "") + "".join(options or ())
+    base, parts = generate(arguments, f"clicks-{arguments.rows}{which}", shards,
+                           (*(("--late-permille", "0") if on_time else ()), *(options or ()), "--hot-permille", str(hot)))
     out = os.path.join(arguments.work, "out")
     with open(os.path.join(HERE, "sql", query + ".sql")) as f:
         text = f.read()
@@ -118,8 +120,14 @@ def measure(arguments, name, query, truth=None, shards=1, settings=None, sink=No
         if wrong:
             figure(name, error=f"{wrong} of {windows} windows differ")
             FAILED.append(name)
-    figure(name, records_per_cpu_second=round(arguments.rows / best[1]), records_per_second=round(arguments.rows / best[0]),
-           wall_s=round(best[0], 3), cpu_s=round(best[1], 3), rows=arguments.rows, windows_wrong=wrong)
+    if check_rows:
+        wrong = check_rows(base, out)
+        if wrong:
+            figure(name, error=wrong)
+            FAILED.append(name)
+    rows = streams * arguments.rows
+    figure(name, records_per_cpu_second=round(rows / best[1]), records_per_second=round(rows / best[0]),
+           wall_s=round(best[0], 3), cpu_s=round(best[1], 3), rows=rows, windows_wrong=wrong)
     return best
 
 
@@ -134,6 +142,59 @@ def tumble_job(a):
 def rocksdb_job(a):
     measure(a, "tumbling count on RocksDB, working set in cache, 10 s checkpoints", "q_tumble", truth="tumble",
             settings={"state.backend.type": "rocksdb", "execution.checkpointing.interval": "10 s"})
+
+
+def clicks_of(base):
+    """(user, event time in ms, ad, country, price) of each row"""
+    field = re.compile(r'"ad_id":"(\w+)","user_id":"(\w+)","ts":(\d+),.*"price_micros":(\d+),"country":"(\w+)"')
+    with open(base + ".jsonl") as f:
+        for line in f:
+            ad, user, ts, price, country = field.search(line).groups()
+            yield user, int(ts), ad, country, int(price)
+
+
+def output_rows(out):
+    for file in glob.glob(os.path.join(out, "*")):
+        with open(file) as f:
+            yield from csv.reader(f)
+
+
+def wrong_sessions(base, out):
+    """The sessions of all rows, made anew, by the sum of their starts, ends and counts for each user."""
+    times = collections.defaultdict(list)
+    for user, ts, *_ in clicks_of(base):
+        times[user].append(ts)
+    wanted = collections.Counter()
+    for user, all_of_user in times.items():
+        all_of_user.sort()
+        start = last = None
+        n = 0
+        for ts in [*all_of_user, None]:
+            if last is not None and (ts is None or ts > last + 30_000):
+                wanted[user, start, last + 30_000, n] += 1
+                start, n = None, 0
+            if ts is not None:
+                start = ts if start is None else start
+                last, n = ts, n + 1
+    got = collections.Counter((user, to_millis(start), to_millis(end), int(n)) for user, start, end, n in output_rows(out))
+    differing = len((got - wanted) + (wanted - got))
+    return f"{differing} of {len(wanted)} sessions differ" if differing else 0
+
+
+def session_job(a):
+    measure(a, "session count, 100 K keys", "q_session", options=("--users", "100000"), check_rows=wrong_sessions)
+
+
+def wrong_pairs(base, out):
+    wanted = collections.Counter((ad, country, price) for _, _, ad, country, price in clicks_of(base))
+    got = collections.Counter((ad, country, int(price)) for ad, country, price in output_rows(out))
+    differing = sum(((got - wanted) + (wanted - got)).values())
+    return f"{differing} of {sum(wanted.values())} pairs differ" if differing else 0
+
+
+def pairs_job(a):
+    measure(a, "interval join, two JSON streams, one to one within 10 s", "q_pairs", options=("--dup-permille", "0"),
+            check_rows=wrong_pairs, streams=2)
 
 
 def dedup_job(a):
@@ -214,7 +275,7 @@ def nexmark_job(a):
     figure("Nexmark", median_times_flink=sorted(ratios)[len(ratios) // 2], lowest_times_flink=min(ratios))
 
 
-JOBS = {"filter": filter_job, "tumble": tumble_job, "rocksdb": rocksdb_job, "dedup": dedup_job, "ad-clicks": ad_click_job,
+JOBS = {"filter": filter_job, "tumble": tumble_job, "rocksdb": rocksdb_job, "session": session_job, "pairs": pairs_job, "dedup": dedup_job, "ad-clicks": ad_click_job,
         "two-cores": two_cores_job, "checkpoints": checkpoints_job, "start": start_job,
         "skew": skew_job, "nexmark": nexmark_job}
 

@@ -23,7 +23,7 @@ using state::IntervalTable;
 constexpr int32_t kIntervalJoinVersion = 1;
 constexpr const char* kSections[] = {"left", "right"};
 constexpr const char* kExpiredSection = "expired";
-constexpr size_t kPrefetchRows = 16;
+constexpr size_t kFetchAhead = 8;
 constexpr int64_t kCleaningsPerSlice = 32;
 
 /// A slice is a quarter of the time that rows may be apart: few slices, and little kept for too long.
@@ -73,7 +73,7 @@ class IntervalJoin : public Operator {
     RowEmitter rows(options_.output, out, Port::kMain);
     late_.clear();
     for (size_t i = 0; i < reader.rows.size(); ++i) {
-      if (i + kPrefetchRows < reader.rows.size()) table_.prefetch(reader.keys.hashes()[i + kPrefetchRows]);
+      fetch_ahead(std::span(reader.keys.hashes()).subspan(i));
       if (sql_) {
         STRAND_OK(sql_row(side, batch, i, rows));
       } else {
@@ -312,6 +312,14 @@ class IntervalJoin : public Operator {
     }
     context_->ledger->add(Entry::kCounted, 1);
     return matched ? Status() : joined_.emit_alone(side, batch, reader.rows[i], rows);
+  }
+
+  /// Of the hashes of this row and those behind it.
+  [[gnu::always_inline]] void fetch_ahead(std::span<const uint64_t> hashes) const {
+    if (hashes.size() <= 3 * kFetchAhead) return;
+    table_.prefetch_slot(hashes[3 * kFetchAhead]);
+    table_.prefetch_key(hashes[2 * kFetchAhead]);
+    table_.prefetch_rows(hashes[kFetchAhead]);
   }
 
   /// Pairs a row with what is kept of the other side, in time order.

@@ -71,7 +71,7 @@ void IntervalTable::grow() {
   old.swap(slots_);
   for (const uint64_t slot : old) {
     if (slot == 0) continue;
-    size_t at = keys_[static_cast<uint32_t>(slot) - 1].hash & mask();
+    size_t at = home_of(slot);
     while (slots_[at] != 0) at = (at + 1) & mask();
     slots_[at] = slot;
   }
@@ -87,7 +87,7 @@ void IntervalTable::release_if_empty(KeyId id) {
   }
   // Closes the gap: later entries move up unless they are at home behind it.
   for (size_t at = (hole + 1) & mask(); slots_[at] != 0; at = (at + 1) & mask()) {
-    const size_t home = keys_[static_cast<uint32_t>(slots_[at]) - 1].hash & mask();
+    const size_t home = home_of(slots_[at]);
     if (((at - home) & mask()) < ((at - hole) & mask())) continue;
     slots_[hole] = slots_[at];
     hole = at;
@@ -95,6 +95,15 @@ void IntervalTable::release_if_empty(KeyId id) {
   slots_[hole] = 0;
   free_keys_.push_back(id);
   --used_;
+}
+
+void IntervalTable::linked(uint32_t slot, int64_t through, std::vector<Ref>& out) const {
+  out.clear();
+  const PagedArray<Row>& rows = slices_[slot]->rows;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    if (!row.dead && row.time <= through) out.push_back((Ref{slot} << 32) | i);
+  }
 }
 
 uint32_t IntervalTable::slice_of(size_t side, int64_t time) {

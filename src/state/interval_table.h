@@ -61,8 +61,21 @@ class IntervalTable {
   /// `width`: of a slice, in milliseconds.
   explicit IntervalTable(int64_t width) : width_(width), keys_(memory_) { slots_.resize(64); }
 
-  /// Asks for the memory that `find` will read.
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask()]); }
+  /// Ask for the memory that `find` and what follows it will read: each reads what the one before it asked
+  /// for, so each comes some rows later. (Inline always: a call of a function that only fetches memory would
+  /// be taken for one without effect and dropped.)
+  [[gnu::always_inline]] void prefetch_slot(uint64_t hash) const {
+    __builtin_prefetch(&slots_[hash & mask()]);
+  }
+  [[gnu::always_inline]] void prefetch_key(uint64_t hash) const {
+    if (const KeyId id = likely(hash); id != kNoKey) keys_.prefetch(id);
+  }
+  [[gnu::always_inline]] void prefetch_rows(uint64_t hash) const {
+    const KeyId id = likely(hash);
+    if (id == kNoKey) return;
+    __builtin_prefetch(keys_[id].bytes.data());
+    for (const Side& side : keys_[id].sides) prefetch_row(side.newest);
+  }
   KeyId find(uint64_t hash, std::string_view key) const;
   /// As find; makes the key, without rows, if it is not there. Its bytes are those of its first row.
   KeyId find_or_add(uint64_t hash, std::string_view key);
@@ -136,9 +149,11 @@ class IntervalTable {
   void for_each(size_t side, int64_t through, F&& f) {
     for (const auto& [index, slot] : by_time_[side]) {
       if (index > floor_div(through, width_)) return;
-      for (size_t i = 0; i < slices_[slot]->rows.size(); ++i) {
-        const Row& row = slices_[slot]->rows[i];
-        if (!row.dead && row.time <= through) f((Ref{slot} << 32) | i);
+      linked(slot, through, found_);
+      for (size_t i = 0; i < found_.size(); ++i) {
+        if (i + 2 * kAhead < found_.size()) keys_.prefetch(row(found_[i + 2 * kAhead]).key_id);
+        if (i + kAhead < found_.size()) prefetch_sides(row(found_[i + kAhead]).key_id);
+        if (!row(found_[i]).dead) f(found_[i]);
       }
     }
   }
@@ -187,7 +202,24 @@ class IntervalTable {
     int64_t bytes = 0;
     std::string_view store(std::string_view key);
   };
+  static constexpr size_t kAhead = 12;
   uint64_t mask() const { return slots_.size() - 1; }
+  /// Where an entry wants to be: it has the low half of the hash, and there are fewer slots than that.
+  uint64_t home_of(uint64_t slot) const { return (slot >> 32) & mask(); }
+  /// The key at its home, if it has the hash.
+  KeyId likely(uint64_t hash) const {
+    const uint64_t slot = slots_[hash & mask()];
+    return slot != 0 && slot >> 32 == (hash & 0xFFFFFFFF) ? static_cast<KeyId>(slot) - 1 : kNoKey;
+  }
+  [[gnu::always_inline]] void prefetch_row(Ref ref) const {
+    if (ref != kNoRow) slices_[ref >> 32]->rows.prefetch(static_cast<uint32_t>(ref));
+  }
+  [[gnu::always_inline]] void prefetch_sides(KeyId id) const {
+    prefetch_slot(keys_[id].hash);
+    for (const Side& side : keys_[id].sides) prefetch_row(side.newest);
+  }
+  /// The rows of a slice at or before `through` that are linked.
+  void linked(uint32_t slot, int64_t through, std::vector<Ref>& out) const;
   uint32_t slice_of(size_t side, int64_t time);
   /// The last time that falls into the slice.
   int64_t last_of(int64_t index) const {
@@ -215,6 +247,7 @@ class IntervalTable {
   std::vector<uint32_t> free_slices_;
   std::array<std::map<int64_t, uint32_t>, 2> by_time_;  // number of the slice in time -> its place
   std::vector<Ref> removed_;
+  std::vector<Ref> found_;
   int64_t live_ = 0;
   int64_t bytes_ = 0;  // of batches and key bytes
 };

@@ -28,6 +28,7 @@ class PagedArray {
 
   size_t size() const { return size_; }
   const T& operator[](size_t i) const { return *place(i); }
+  [[gnu::always_inline]] void prefetch(size_t i) const { __builtin_prefetch(place(i)); }
   /// To be written to until the next freeze.
   T& change(size_t i) {
     T* const at = place(i);
