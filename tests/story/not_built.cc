@@ -14,10 +14,7 @@ constexpr Reasoned kMissing[] = {
     {"a decision: a transaction is opened when its checkpoint is complete, and lives for milliseconds (X5)",
      "F226 F227"},
     {"Kafka, and the lint rules of its transactions", "F229 F230 F231 F232"},
-    {"a TTL that reads prolong, or that a compaction enforces", "C209 C210"},
-    {"a savepoint from which another form of the job goes on, in the simulator", "C303"},
-    {"`strandline lag`", "C304"},
-    {"a second run of a job whose input has ended, in the simulator", "C312"},
+    {"a TTL that a compaction enforces", "C210"},
 };
 
 }  // namespace

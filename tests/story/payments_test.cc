@@ -3,6 +3,7 @@
 
 #include "engine/describe.h"
 #include "tests/story/sql_run.h"
+#include "time/lag_profile.h"
 
 namespace strand::story {
 namespace {
@@ -54,6 +55,50 @@ TEST_P(Payments, C302_ALongBoundDropsNothing) {
   EXPECT_EQ(last_value(*run, "ad", "n"), 0);
   EXPECT_EQ(total(*run), 36);
   EXPECT_EQ(run->topic().committed.size(), 36U);
+}
+
+TEST_P(Payments, C303_ASavepointFromBeforeBringsTheMissingSumBack) {
+  // The job with the long bound; after a crash somebody starts it with the short one; then it goes back.
+  const auto job = [](const std::string& bound) {
+    return clicks_table(bound) +
+           set_table("ad_metrics", "ad_id STRING, w STRING, n BIGINT, PRIMARY KEY (ad_id, w)") +
+           "INSERT INTO ad_metrics SELECT ad_id, DATE_FORMAT(window_start, 'HH:mm'), COUNT(*) FROM "
+           "TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) "
+           "GROUP BY ad_id, window_start, window_end;\n";
+  };
+  const plan::Plan bad = plan_of(job("'10.001' SECOND"));
+  Clicks clicks = payments();
+  clicks.branch.back_to = story_time("10:13:30");
+  clicks.branch.crashes = {story_time("10:13:40"), story_time("10:17:00")};
+  clicks.branch.restart_plan = &bad;
+  clicks.branch.until = story_time("10:19:00");
+  const SqlRun run(job("'2:00.001' MINUTE TO SECOND"), clicks.branch);
+  const auto sum = [](const StoryTable& table) {
+    int64_t n = 0;
+    for (const auto& [key, row] : table) n += row.at("n");
+    return n;
+  };
+  EXPECT_LT(sum(run->at("10:16:59").metrics), 36 - 3) << "the short bound has lost some";
+  const StoryTable& table = run->moments().back().metrics;
+  EXPECT_EQ(sum(table), 36);
+  std::set<std::string> minutes;
+  for (const sim::StoryClick& click : clicks.branch.clicks)
+    minutes.insert("ad " + text(click.device).substr(0, 5));
+  EXPECT_EQ(table.size(), minutes.size()) << "a row for each minute";
+}
+
+TEST_P(Payments, C304_AMeasurementAsksForABoundThatHoldsThem) {
+  time::LagProfile profile;
+  std::vector<int64_t> lags;
+  for (const sim::StoryClick& click : payments().branch.clicks) {
+    profile.add(click.shard, click.device, click.read, 1);
+    lags.push_back(click.read.millis - click.device.millis);
+  }
+  std::ranges::sort(lags);
+  EXPECT_GE(profile.recommended_bound().millis, lags[static_cast<size_t>(0.99 * 36)]);
+  EXPECT_LE(profile.recommended_bound().millis, 120'000);
+  EXPECT_EQ(profile.behind(Duration{10'000}).rows, 6) << "those that C301 loses";
+  EXPECT_EQ(profile.behind(profile.recommended_bound()).rows, 0);
 }
 
 /// A log, and a table with a key, of the same rows; the worker dies at 10:14:10.
@@ -146,6 +191,23 @@ TEST_P(Payments, C310_AnotherTypeOfTheKeyIsRefusedByName) {
 TEST_P(Payments, C311_ACheckpointOfAnotherJobIsRefused) {
   const std::string refused = refusal(sums("'5.001' SECOND"), per_key("device_ms"));
   EXPECT_NE(refused.find("STRAND-5003"), std::string::npos) << refused;
+}
+
+TEST_P(Payments, C312_ASecondRunWithoutNewRowsWritesNothing) {
+  // Three runs, before there is anything, behind all payments, and once more.
+  Clicks clicks = payments();
+  clicks.branch.once = true;
+  clicks.branch.drain = false;
+  clicks.branch.crashes = {story_time("10:17:00"), story_time("10:19:00")};
+  clicks.branch.until = story_time("10:21:00");
+  const SqlRun run(sums("'5.001' SECOND"), clicks.branch);
+  const auto written_since = [&](const char* from) {
+    return std::ranges::count_if(run->writes(),
+                                 [&](const StoryWrite& write) { return write.at >= story_time(from); });
+  };
+  EXPECT_GT(written_since("10:17:00"), 0);
+  EXPECT_EQ(written_since("10:19:00"), 0);
+  EXPECT_EQ(run->topic().committed.size(), 36U);
 }
 
 TEST_P(Payments, C313_ARowBehindTheWatermarkWhoseMinuteIsOpenIsNotLate) {

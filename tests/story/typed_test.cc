@@ -257,6 +257,66 @@ TEST_P(X, F293_TheSweepFindsIt) {
 }
 
 /// Tells a day's clicks when it is over, by event time or by the clock. Keys are "ad day".
+constexpr Millis kDayOfMinutes{24 * 60'000};  // an hour of a day is a minute here
+
+/// The first click of each id, known for so long.
+class KnownForADay : public strandline::KeyedProcessFunction<std::string, TypedClick, TypedClick> {
+ public:
+  explicit KnownForADay(bool renew_on_read)
+      : known_(*this, "known", {.ttl = strandline::StateTtl{kDayOfMinutes, renew_on_read}}) {}
+  void process_element(const TypedClick& click, strandline::KeyedContext<std::string>&,
+                       strandline::Collector<TypedClick>& out) override {
+    if (known_.value_or(false)) return;
+    known_.update(true);
+    out.collect(click);
+  }
+
+ private:
+  strandline::ValueState<bool> known_;
+};
+
+class EachClick : public strandline::KeyedProcessFunction<std::string, TypedClick, MinuteRow> {
+ public:
+  void process_element(const TypedClick& click, strandline::KeyedContext<std::string>&,
+                       strandline::Collector<MinuteRow>& out) override {
+    count_.update(count_.value_or(0) + 1);
+    out.collect({click.click_id, "all", count_.value_or(0)});
+  }
+
+ private:
+  strandline::ValueState<int64_t> count_{*this, "count"};
+};
+
+/// How often the first click is counted where copies come 23 hours, and a day and a second, behind it.
+int64_t counted_for_a_day(bool renew_on_read) {
+  Clicks clicks;
+  clicks.add("S1", "ad", "10:13:00", "10:13:00")
+      .copy(Duration{23 * 60'000})
+      .copy(Duration{24 * 60'000 + 1'000});
+  clicks.branch.note_every = Duration{60'000};
+  clicks.branch.checkpoint_interval = Duration{60'000};
+  clicks.branch.until = clicks.branch.clicks.back().read + Duration{1'000};
+  const TypedRun run(
+      [renew_on_read](strandline::Job& job) {
+        click_rows(job)
+            .as<TypedClick>()
+            .key_by(&TypedClick::click_id)
+            .process<KnownForADay>(renew_on_read)
+            .key_by(&TypedClick::click_id)
+            .process<EachClick>()
+            .write(strandline::table_of<MinuteRow>("ad_metrics", {{"connector", "storystore"}},
+                                                   {"entity", "bucket"}),
+                   "fast");
+      },
+      clicks.branch);
+  return last_value(*run, "x0 all", "fast_valid");
+}
+
+TEST_P(Seeds, C209_AReadProlongsATtlWhereItIsAskedTo) {
+  EXPECT_EQ(counted_for_a_day(/*renew_on_read=*/true), 1);
+  EXPECT_EQ(counted_for_a_day(/*renew_on_read=*/false), 2) << "as C208 says";
+}
+
 class DayCount : public strandline::KeyedProcessFunction<std::string, TypedClick, MinuteRow> {
  public:
   static constexpr int64_t kDay = 86'400'000;

@@ -46,7 +46,8 @@ StoryTable table_of(const SimStore& store, const std::string& table) {
 class StoryDriver {
  public:
   StoryDriver(const plan::Plan& plan, const StoryBranch& branch, StoryRun& run)
-      : plan_(&plan),
+      : first_plan_(plan),
+        plan_(&plan),
         branch_(branch),
         run_(run),
         start_(story_time("10:12:30")),
@@ -80,8 +81,11 @@ class StoryDriver {
       STRAND_OK(go(WallTime{at.millis - kStep.millis}));
       crash(at);
       if (branch_.restart_plan != nullptr) plan_ = branch_.restart_plan;
+      const bool back = branch_.back_to && at == branch_.crashes.back();
+      if (back) plan_ = &first_plan_;
       parallelism_ = branch_.restart_parallelism.value_or(parallelism_);
-      STRAND_OK(begin());
+      using Choice = runtime::RestoreChoice;
+      STRAND_OK(begin(back ? Choice{Choice::Kind::kPath, savepoint_} : Choice{}));
       run_.restore_ = attempt_->restore_report();
     }
     STRAND_OK(go(branch_.until));
@@ -109,7 +113,7 @@ class StoryDriver {
     return false;
   }
 
-  Status begin() {
+  Status begin(const runtime::RestoreChoice& from = {}) {
     runtime::JobOptions options;
     options.job = plan_->job;
     options.checkpoint_dir = kCheckpoints;
@@ -124,8 +128,12 @@ class StoryDriver {
     options.stream_time = branch_.stream_time;
     options.defences = branch_.defences;
     options.overtake_after = branch_.overtake_after;
+    options.once = branch_.once;
+    // Where a snapshot's rows were changed by later ones, a higher generation begins.
+    if (from.kind == runtime::RestoreChoice::Kind::kPath) options.generation = Generation{8};
     if (branch_.future_skew) options.future_skew = *branch_.future_skew;
-    STRAND_TRY(attempt_, runtime::JobAttempt::start(*plan_, registry_, options, {}, world_.env(), &events_));
+    STRAND_TRY(attempt_,
+               runtime::JobAttempt::start(*plan_, registry_, options, from, world_.env(), &events_));
     driver_ = std::make_unique<VirtualDriver>(world_, *attempt_);
     lag_alarm_ = engine::LagAlarm(branch_.lag_alarm);
     return Status();
@@ -135,9 +143,15 @@ class StoryDriver {
     while (true) {
       STRAND_OK(driver_->run_until(world_.clock.now()));
       note();
+      if (branch_.back_to == world_.clock.now()) take_savepoint();
       if (world_.clock.now() >= until || attempt_->finished()) return Status();
       STRAND_OK(driver_->run_until(std::min(world_.clock.now() + branch_.note_every, until)));
     }
+  }
+
+  void take_savepoint() {
+    attempt_->ask_savepoint(false, false,
+                            [this](const Status&, const std::string& path) { savepoint_ = path; });
   }
 
   void crash(WallTime at) {
@@ -147,7 +161,7 @@ class StoryDriver {
     store_.crash();
     world_.crash();
     for (; world_.clock.now() < at + kRestart; world_.clock.advance(branch_.note_every)) note();
-    script_->not_before(world_.clock.now() + kStep);
+    script_->not_before(world_.clock.now() + (branch_.once ? Duration{0} : kStep));
   }
 
   Status drain() {
@@ -214,7 +228,9 @@ class StoryDriver {
   static constexpr Duration kRestart{50'000};
   const WallTime kSlowFrom = story_time("10:15:30");
 
+  const plan::Plan& first_plan_;
   const plan::Plan* plan_;
+  std::string savepoint_;
   const StoryBranch& branch_;
   StoryRun& run_;
   int32_t parallelism_ = branch_.parallelism;

@@ -23,6 +23,9 @@ struct StoryBranch {
   int32_t parallelism = 1;
   std::optional<int32_t> restart_parallelism;  // after the first crash
   const plan::Plan* restart_plan = nullptr;    // after the first crash, another form of the job
+  /// A savepoint is taken then, and the job goes on from it behind the last crash, in its first form.
+  std::optional<WallTime> back_to;
+  bool once = false;  // an attempt ends when it has read what is there
   Duration checkpoint_interval{30'000};
   std::vector<WallTime> crashes = {story_time("10:15:40")};  // ascending; each is back 50 s later
   std::optional<Duration> future_skew;                       // none: a wrong clock moves event time
