@@ -28,6 +28,8 @@ constexpr int kRunsMax = 40;       // and at which a table waits for that
 constexpr size_t kLookedUp = 256;  // keys at once
 constexpr uint64_t kFileBytes = uint64_t{64} << 20;
 constexpr double kFilterBits = 10;
+constexpr int kLevelsOfLookups = 12;
+constexpr int kCacheShardBits = 2;
 constexpr int64_t kProgramBytes = int64_t{48} << 20;  // that a job takes without state
 
 Status failure(const rocksdb::Status& status, const std::string& dir) {
@@ -217,7 +219,7 @@ class RocksStore : public SpillStore {
     // is written some times and not once for each few runs behind it. Runs that are only scanned lie behind
     // each other: two levels, and no merging.
     if (lookups) options_.compaction_style = rocksdb::kCompactionStyleUniversal;
-    options_.num_levels = 2;
+    options_.num_levels = lookups ? kLevelsOfLookups : 2;
     options_.level0_file_num_compaction_trigger = kRunsMerged;
     options_.level0_slowdown_writes_trigger = 2 * kRunsMax;
     options_.level0_stop_writes_trigger = 2 * kRunsMax;
@@ -306,7 +308,7 @@ Result<std::unique_ptr<SpillSpace>> make_rocks_space(env::FileSystem& files, con
   const int64_t cache_bytes = for_state / 5;
   ground->files = std::make_shared<RocksFiles>(ground->staging(), options.disk_limit);
   ground->env = rocksdb::NewCompositeEnv(ground->files);
-  ground->cache = rocksdb::NewLRUCache(static_cast<size_t>(cache_bytes), /*num_shard_bits=*/4,
+  ground->cache = rocksdb::NewLRUCache(static_cast<size_t>(cache_bytes), kCacheShardBits,
                                        /*strict_capacity_limit=*/false, /*high_pri_pool_ratio=*/0.8);
   const int64_t table_bytes = options.keep_nothing ? 0 : for_state / 2;
   return std::unique_ptr<SpillSpace>(
