@@ -10,6 +10,9 @@ class WatermarkOutput {
  public:
   virtual ~WatermarkOutput() = default;
   virtual void emit_watermark(Timestamp watermark) = 0;
+  /// Nobody waits for this stream until it is active again, by `mark_active` or with its next watermark.
+  virtual void mark_idle() = 0;
+  virtual void mark_active() = 0;
 };
 
 /// A program's own way to tell how far event time has come. One object a subtask; nothing of it is in a

@@ -26,16 +26,23 @@ class EmitterOutput final : public time::WatermarkOutput {
   Status status_;
 };
 
-/// The watermark that a generator of the program gives for one element; the newest of several.
-class Marks final : public strandline::WatermarkOutput {
+/// What a generator of the program says at once: the newest of its watermarks, then whether it is idle.
+struct Said {
+  EventTime mark = EventTime::min();
+  std::optional<bool> idle = {};
+};
+class Hears final : public strandline::WatermarkOutput {
  public:
   void emit_watermark(strandline::Timestamp watermark) override {
-    mark_ = std::max(mark_, EventTime{strandline::millis_of(watermark)});
+    said_.mark = std::max(said_.mark, EventTime{strandline::millis_of(watermark)});
+    said_.idle.reset();
   }
-  EventTime take() { return std::exchange(mark_, EventTime::min()); }
+  void mark_idle() override { said_.idle = true; }
+  void mark_active() override { said_.idle = false; }
+  Said take() { return std::exchange(said_, Said()); }
 
  private:
-  EventTime mark_ = EventTime::min();
+  Said said_;
 };
 
 /// Gives elements new timestamps and makes event time of them. Watermarks from above end here.
@@ -83,8 +90,10 @@ class AssignFlow final : public flow::Operator {
     if (code_) {
       options.kind = time::GeneratorOptions::Kind::kPunctuated;
       options.at_tick = [this](time::WatermarkOutput& out) {
-        code_->on_periodic_emit(marks_);
-        if (const EventTime mark = marks_.take(); mark > EventTime::min()) out.watermark(mark);
+        code_->on_periodic_emit(hears_);
+        const Said said = hears_.take();
+        if (said.mark > EventTime::min()) out.watermark(said.mark);
+        if (said.idle) out.status(*said.idle);
       };
     }
     const auto idle =
@@ -97,17 +106,19 @@ class AssignFlow final : public flow::Operator {
     const columnar::Batch dense = batch.compact();
     STRAND_TRY(const columnar::Batch timed, with_times(dense));
     EmitterOutput emitted(out);
-    // A watermark that an element gives goes out behind it; others come at ticks.
+    // What is said behind an element goes out behind it; the rest comes at ticks, without an interval behind
+    // each element.
     int64_t from = 0;
     for (int64_t row = 0; row < timed.rows(); ++row) {
       const auto i = static_cast<size_t>(row);
-      const bool marked = marks_of_[i] > EventTime::min();
-      if (!marked && row + 1 < timed.rows()) continue;
+      if (!statuses_[i] && marks_of_[i] == EventTime::min() && tick_ > Duration{0} && row + 1 < timed.rows())
+        continue;
       STRAND_OK(out.emit(Port::kMain, timed.slice(from, row + 1 - from)));
       const auto first = static_cast<size_t>(from);
       const time::Events events{std::span(times_).subspan(first, i + 1 - first),
                                 std::span(marks_of_).subspan(first, i + 1 - first)};
       assigner_->on_events(events, emitted);
+      if (statuses_[i]) assigner_->on_status(*statuses_[i], emitted);
       if (tick_ == Duration{0}) assigner_->on_tick(context_->now, emitted);
       STRAND_OK(emitted.take());
       from = row + 1;
@@ -120,14 +131,17 @@ class AssignFlow final : public flow::Operator {
     reader_.begin(dense);
     times_.clear();
     marks_of_.clear();
+    statuses_.clear();
     columnar::ColumnBuilder times((*output_)[time_column(type)].type);
     for (int64_t row = 0; row < dense.rows(); ++row) {
       STRAND_TRY(const void* element, reader_.read(row));
       STRAND_TRY(const EventTime time, time_of(element, row));
       times.append(time.millis);
       times_.push_back(time);
-      if (code_) code_->on_event(element, time.millis, marks_);
-      marks_of_.push_back(marks_.take());
+      if (code_) code_->on_event(element, time.millis, hears_);
+      const Said said = hears_.take();
+      marks_of_.push_back(said.mark);
+      statuses_.push_back(said.idle);
     }
     std::vector<columnar::ColumnPtr> columns(
         dense.columns().begin(), dense.columns().begin() + static_cast<std::ptrdiff_t>(time_column(type)));
@@ -151,9 +165,10 @@ class AssignFlow final : public flow::Operator {
   Duration tick_;
   std::unique_ptr<strandline::detail::GeneratorCode> code_;
   std::optional<time::StreamAssigner> assigner_;
-  Marks marks_;
+  Hears hears_;
   std::vector<EventTime> times_;
   std::vector<EventTime> marks_of_;
+  std::vector<std::optional<bool>> statuses_;
   flow::OperatorContext* context_ = nullptr;
 };
 

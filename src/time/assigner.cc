@@ -38,6 +38,8 @@ void StreamAssigner::on_watermark(EventTime watermark, WatermarkOutput& out) {
   if (watermark == EventTime::max()) Clamp(*this, out).watermark(watermark);
 }
 
+void StreamAssigner::on_status(bool idle, WatermarkOutput& out) { Clamp(*this, out).status(idle); }
+
 void StreamAssigner::on_tick(WallTime now, WatermarkOutput& out) {
   Clamp clamp(*this, out);
   generator_.on_tick(now, clamp);

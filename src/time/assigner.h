@@ -17,6 +17,8 @@ class StreamAssigner {
 
   void on_events(const Events& events, WatermarkOutput& out);
   void on_watermark(EventTime watermark, WatermarkOutput& out);
+  /// The generator itself says so, behind a row.
+  void on_status(bool idle, WatermarkOutput& out);
   /// The wall clock has reached `next_tick()`.
   void on_tick(WallTime now, WatermarkOutput& out);
   WallTime next_tick() const { return next_tick_; }

@@ -7,12 +7,12 @@ namespace {
 using strand::testing::JobRunner;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 /// Clicks whose rows have no event time.
-DataStream<Click> timeless(Job& job) {
-  const Table table{
-      "script", {{"user", "STRING"}, {"spend", "BIGINT"}, {"ms", "BIGINT"}}, {{"connector", "script"}}};
+DataStream<Click> timeless(Job& job, const std::string& name = "script") {
+  const Table table{name, {{"user", "STRING"}, {"spend", "BIGINT"}, {"ms", "BIGINT"}}, {{"connector", name}}};
   return job
       .source(table, {col("user"), col("spend"), call("TO_TIMESTAMP_LTZ", {col("ms"), lit(3)}).as("at")})
       .as<Click>();
@@ -71,6 +71,38 @@ TEST(Watermarks, MayBeTheProgramsOwn) {
               }).with_timestamp_assigner(&Click::at),
               {click("a", 1, 1), click("a", 20, 2), click("a", 21, 3), click("a", 2, 4), click("a", 3, 5)}),
       ElementsAre("+I[a 0: 1 4]", "+I[a 20: 2 3]", "+I[late 5]"));
+}
+
+/// As far as the newest timestamp; a click that spends nothing says that no more will come for now.
+class SaysWhenIdle : public WatermarkGenerator<Click> {
+ public:
+  void on_event(const Click& click, Timestamp at, WatermarkOutput& output) override {
+    click.spend == 0 ? output.mark_idle() : output.emit_watermark(at);
+  }
+  void on_periodic_emit(WatermarkOutput&) override {}
+};
+
+TEST(Watermarks, MaySayThatNobodyNeedsToWait) {
+  // Of two streams the first falls silent, and says so or not.
+  const auto with = [](int64_t last_spend) {
+    JobRunner runner([] {
+      Job job("job");
+      const auto own = Strategy::for_generator([] {
+                         return std::make_unique<SaysWhenIdle>();
+                       }).with_timestamp_assigner(&Click::at);
+      const auto both = timeless(job).assign_timestamps_and_watermarks(own).union_with(
+          timeless(job, "script2").assign_timestamps_and_watermarks(own));
+      log(both.key_by(&Click::user).window(TumblingEventTimeWindows::of(10s)).process<Spends>());
+      return job;
+    });
+    // A record each 100 ms: the third ones are not read.
+    runner.feed("script", {click("a", 1, 1), click("a", 2, last_spend), click("a", 40, 5)});
+    runner.feed("script2", {click("a", 3, 3), click("a", 15, 4), click("a", 40, 6)});
+    runner.run_legs({{250, 1, strand::testing::Leg::End::kStop}});
+    return runner.rows("log");
+  };
+  EXPECT_THAT(with(2), ElementsAre());
+  EXPECT_THAT(with(0), ElementsAre(StartsWith("+I[a 0: ")));
 }
 
 TEST(Watermarks, StandStillWithoutAStrategyUntilTheEnd) {
