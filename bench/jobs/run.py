@@ -132,11 +132,11 @@ def measure(arguments, name, query, truth=None, shards=1, settings=None, sink=No
 
 
 def filter_job(a):
-    measure(a, "parse + filter + project", "q_filter", sink=BLACKHOLE)
+    return measure(a, "parse + filter + project", "q_filter", sink=BLACKHOLE)
 
 
 def tumble_job(a):
-    measure(a, "tumbling count, 10 K keys", "q_tumble", truth="tumble")
+    return measure(a, "tumbling count, 10 K keys", "q_tumble", truth="tumble")
 
 
 def rocksdb_job(a):
@@ -275,9 +275,41 @@ def nexmark_job(a):
     figure("Nexmark", median_times_flink=sorted(ratios)[len(ratios) // 2], lowest_times_flink=min(ratios))
 
 
+DUCKDB = {
+    "filter": """SELECT count(*), sum(price_micros), max(click_id), max(ad_id), max(ts) FROM {clicks}
+                 WHERE valid AND country IN ('DE', 'US') AND price_micros > 100000""",
+    "tumble": "SELECT ad_id, ts - ts % 60000 AS minute, count(*) FROM {clicks} GROUP BY ALL",
+}
+# Each query names the columns that it needs, as the engine itself finds out.
+DUCKDB_COLUMNS = {
+    "filter": "click_id: 'VARCHAR', ad_id: 'VARCHAR', ts: 'BIGINT', price_micros: 'BIGINT', country: 'VARCHAR', valid: 'BOOLEAN'",
+    "tumble": "ad_id: 'VARCHAR', ts: 'BIGINT'",
+}
+
+
+def duckdb_job(a):
+    """Beside DuckDB's batch scan of the same file on one thread, which keeps no state, no event time and no checkpoints."""
+    if subprocess.run([sys.executable, "-c", "import duckdb"], capture_output=True).returncode != 0:
+        return figure("beside DuckDB", skipped="python3 -m pip install duckdb, and run this with that python3")
+    base, _ = generate(a, f"clicks-{a.rows}", 1)
+    for query, job in (("filter", filter_job), ("tumble", tumble_job)):
+        clicks = f"read_json('{base}.jsonl', format = 'newline_delimited', columns = {{{DUCKDB_COLUMNS[query]}}})"
+        code = ("import duckdb; c = duckdb.connect(); c.execute('SET threads = 1'); "
+                f"print(len(c.execute({DUCKDB[query].format(clicks=clicks)!r}).fetchall()))")
+        best = None
+        for _ in range(a.runs):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            best = cpu if best is None else min(best, cpu)
+        ours = job(a)[1]
+        figure(f"beside DuckDB: {query}", duckdb_records_per_cpu_second=round(a.rows / best), times_duckdb=round(best / ours, 2))
+
+
 JOBS = {"filter": filter_job, "tumble": tumble_job, "rocksdb": rocksdb_job, "session": session_job, "pairs": pairs_job, "dedup": dedup_job, "ad-clicks": ad_click_job,
         "two-cores": two_cores_job, "checkpoints": checkpoints_job, "start": start_job,
-        "skew": skew_job, "nexmark": nexmark_job}
+        "skew": skew_job, "nexmark": nexmark_job, "duckdb": duckdb_job}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -140,7 +140,7 @@ Status SourceHead::assign(const ShardState& shard, Chain& chain) {
   const size_t index = watermarks_.add(options_.table + "/" + shard.shard);
   if (held_back_) watermarks_.pause(index, *now_);
   shard_ended_.push_back(false);
-  warned_unit_.push_back(false);
+  other_unit_.push_back(nullptr);
   paused_.push_back(false);
   poll_again_ = WallTime{0};
   if (told_no_shards_) {
@@ -302,18 +302,19 @@ Status SourceHead::observe(const Batch& batch, size_t shard, WallTime now, Chain
 
 /// Once for each shard: the first of its event times that is one of this century in another unit.
 void SourceHead::warn_unit(size_t shard, WallTime now) {
-  if (warned_unit_[shard] || context_.events == nullptr) return;
+  if (other_unit_[shard] != nullptr) return;
   const auto odd =
       std::find_if(times_.begin(), times_.end(), [](EventTime time) { return other_unit(time) != nullptr; });
   if (odd == times_.end()) return;
-  warned_unit_[shard] = true;
+  other_unit_[shard] = other_unit(*odd);
+  if (context_.events == nullptr) return;
   obs::Event event{
       obs::Level::kWarn, static_cast<int>(ErrorCode::kWrongTimeUnit), "wrong_time_unit", now, {}};
   event.with("shard", options_.table + "/" + reader_->state(shard).shard)
       .with("record_before", reader_->state(shard).records)
       .with("millis", odd->millis)
       .with("read_as", format_utc(odd->millis))
-      .with("looks_like", other_unit(*odd))
+      .with("looks_like", other_unit_[shard])
       .with("hint",
             "the column must hold milliseconds since 1970 for TO_TIMESTAMP_LTZ(column, 3), seconds for "
             "TO_TIMESTAMP_LTZ(column, 0)");
@@ -430,6 +431,8 @@ void SourceHead::view(TaskView& view, WallTime) const {
     out.idle_from = watermarks_.idle_from(i, next_tick_, options_.tick_interval);
     out.ended = shard.ended;
     out.records = reader_->state(i).records;
+    out.paused = paused_[i];
+    out.unit_looks_like = other_unit_[i];
     view.shards.push_back(std::move(out));
   }
   view.future_events = future_events_;

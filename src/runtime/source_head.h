@@ -97,7 +97,7 @@ class SourceHead {
   bool caught_up_ = false;
   bool told_no_shards_ = false;
   std::vector<bool> shard_ended_;
-  std::vector<bool> warned_unit_;  // by shard
+  std::vector<const char*> other_unit_;  // by shard: that of the first odd event time, or null
   std::optional<plan::WatermarkAlignment> alignment_;
   size_t member_ = 0;  // of its group
   WallTime align_at_{0};

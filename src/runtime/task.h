@@ -117,6 +117,8 @@ struct ShardView {
   std::optional<WallTime> idle_since;
   std::optional<WallTime> idle_from;  // when it will count as idle if nothing comes
   int64_t records = 0;
+  bool paused = false;                    // too far ahead of its alignment group
+  const char* unit_looks_like = nullptr;  // of an event time that is none of this century in milliseconds
 };
 struct OperatorView {
   std::string id;

@@ -17,11 +17,15 @@ enum class Cause : uint8_t {
   kNothingRead,      // no shard, or none that has given a record
   kAllBad,           // no record could be parsed
   kAllFiltered,      // a condition refuses every row
+  kWrongUnit,        // event times are seconds or microseconds, read as milliseconds
   kClockInFuture,    // event time ahead of the wall clock, or every event time beyond what is allowed
   kAllLate,          // an operator judges every row late
   kNoEventTime,      // rows come, but no event time can be told
   kSilentShard,      // a shard without news holds event time, and no idle timeout ends that
   kSilentUntilIdle,  // the same, and the idle timeout will
+  kAligned,          // shards that are too far ahead of their alignment group are not read
+  kCheckpoint,       // a checkpoint has been under way for long, or they fail
+  kTransaction,      // rows show when their checkpoint is complete
   kBlocked,          // a sink or an exchange is waited for
   kWindowOpen,       // nothing is wrong: windows are not over yet
   kNothing,

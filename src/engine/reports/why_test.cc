@@ -125,6 +125,84 @@ TEST_F(Why, WhereEveryEventTimeLiesInTheFutureNoTimeIsKnown) {
   EXPECT_THAT(text(), HasSubstr("check the unit of the event time"));
 }
 
+TEST_F(Why, SecondsThatAreReadAsMillisecondsAreNamed) {
+  for (size_t i = 0; i < 3; ++i) {
+    story.shard(i).watermark = {1'770'545'679'000 / 1000};
+    story.shard(i).unit_looks_like = "seconds";
+    story.shard(i).idle = false;
+  }
+  EXPECT_EQ(asked().cause, Cause::kWrongUnit);
+  EXPECT_TRUE(asked().stuck);
+  EXPECT_THAT(text(), HasSubstr("event times of clicks/S1 look like seconds, and are read as milliseconds"));
+  EXPECT_THAT(text(), HasSubstr("TO_TIMESTAMP_LTZ(column, 0) reads seconds"));
+}
+
+TEST_F(Why, AFewOddEventTimesAmongGoodOnesAreNotTheCause) {
+  story.shard(0).unit_looks_like = "seconds";
+  EXPECT_NE(asked().cause, Cause::kWrongUnit);
+}
+
+/// The clicks wait for nobody but their group.
+void align(StoryView& story) {
+  story.scan().table.options["scan.watermark.alignment.group"] = "g";
+  story.scan().table.options["scan.watermark.alignment.max-drift"] = "10 s";
+  story.shard(0).paused = true;
+}
+
+TEST_F(Why, AShardThatWaitsForItsAlignmentGroupIsNamed) {
+  align(story);
+  story.shard(1).last_read = at("10:14:59");
+  EXPECT_EQ(asked().cause, Cause::kAligned);
+  EXPECT_FALSE(asked().stuck);
+  EXPECT_THAT(text(), HasSubstr("not read for now: clicks/S1, more than 10.0 s ahead of clicks in alignment "
+                                "group 'g'"));
+}
+
+TEST_F(Why, ASilentShardThatHoldsItsGroupComesFirst) {
+  align(story);
+  story.scan().watermark->idle_timeout.reset();
+  story.shard(1).idle_from.reset();
+  EXPECT_EQ(asked().cause, Cause::kSilentShard);
+  EXPECT_TRUE(asked().stuck);
+  EXPECT_THAT(text(), HasSubstr("clicks/S2 is silent and holds event time"));
+  EXPECT_THAT(text(), HasSubstr("not read for now: clicks/S1"));
+}
+
+TEST_F(Why, ASlowCheckpointNamesWhoItWaitsFor) {
+  story.shard(1).last_read = at("10:14:59");
+  story.view.attempt->checkpoints.under_way = Epoch{42};
+  story.view.attempt->checkpoints.started = at("10:14:20");
+  story.view.attempt->checkpoints.missing = {1};
+  story.task(1).blocked = "sink ad_metrics.fast has writes that are not acknowledged";
+  EXPECT_EQ(asked().cause, Cause::kCheckpoint);
+  EXPECT_FALSE(asked().stuck) << "nothing that people see waits for it";
+  EXPECT_THAT(text(),
+              HasSubstr("checkpoint 42 has been under way for 40.0 s: it waits for ad_metrics.fast[0]"));
+  EXPECT_THAT(text(), HasSubstr("has writes that are not acknowledged"));
+  story.task(1).sink->pending = 7;
+  EXPECT_TRUE(asked().stuck);
+  EXPECT_THAT(text(), HasSubstr("7 rows show only when a checkpoint is complete"));
+}
+
+TEST_F(Why, ACheckpointOfAFewSecondsIsNoCause) {
+  story.shard(1).last_read = at("10:14:59");
+  story.view.attempt->checkpoints.under_way = Epoch{42};
+  story.view.attempt->checkpoints.started = at("10:14:50");
+  EXPECT_EQ(asked().cause, Cause::kWindowOpen);
+}
+
+TEST_F(Why, RowsThatWaitForTheirCheckpointAreTold) {
+  story.shard(1).last_read = at("10:14:59");
+  story.task(1).sink->pending = 7;
+  EXPECT_EQ(asked().cause, Cause::kTransaction);
+  EXPECT_TRUE(asked().stuck) << "no checkpoint is made";
+  EXPECT_THAT(text(), HasSubstr("output waits for a checkpoint, and none is made"));
+  EXPECT_THAT(text(), HasSubstr("SET 'execution.checkpointing.interval' = '10 s'"));
+  story.plan.settings["execution.checkpointing.interval"].value = "30 s";
+  EXPECT_FALSE(asked().stuck);
+  EXPECT_THAT(text(), HasSubstr("a checkpoint is made each 30 s"));
+}
+
 TEST_F(Why, ASinkThatIsWaitedForIsNamed) {
   story.shard(1).last_read = at("10:14:59");
   story.task(1).blocked = "sink ad_metrics.fast has writes that are not acknowledged";
