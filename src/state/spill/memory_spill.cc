@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/check.h"
+
 namespace strand::state {
 
 namespace {
@@ -84,11 +86,45 @@ class MemoryStore : public SpillStore {
   Entries entries_;
 };
 
+class MemoryBlock : public SpillBlock {
+ public:
+  MemoryBlock(std::string_view bytes, MemoryStore::Bytes count) : bytes_(bytes), count_(std::move(count)) {
+    *count_ += static_cast<int64_t>(bytes_.size());
+  }
+  ~MemoryBlock() override { *count_ -= static_cast<int64_t>(bytes_.size()); }
+  MemoryBlock(const MemoryBlock&) = delete;
+  MemoryBlock& operator=(const MemoryBlock&) = delete;
+  Status read(size_t from, size_t size, char* into) const override {
+    STRAND_CHECK(from + size <= bytes_.size());
+    bytes_.copy(into, size, from);
+    return Status();
+  }
+
+ private:
+  const std::string bytes_;
+  MemoryStore::Bytes count_;
+};
+
+/// Copies, so that what is handed over does not stay where it was.
+class MemoryBlocks : public SpillBlocks {
+ public:
+  explicit MemoryBlocks(MemoryStore::Bytes count) : count_(std::move(count)) {}
+  Result<std::shared_ptr<const SpillBlock>> put(std::string_view bytes) override {
+    return std::shared_ptr<const SpillBlock>(std::make_shared<MemoryBlock>(bytes, count_));
+  }
+
+ private:
+  MemoryStore::Bytes count_;
+};
+
 class MemorySpace : public SpillSpace {
  public:
   using SpillSpace::SpillSpace;
   Result<std::shared_ptr<SpillStore>> open(SpillUse use) override {
     return std::shared_ptr<SpillStore>(std::make_shared<MemoryStore>(std::move(use), bytes_));
+  }
+  Result<std::unique_ptr<SpillBlocks>> open_blocks() override {
+    return std::unique_ptr<SpillBlocks>(std::make_unique<MemoryBlocks>(bytes_));
   }
   SpillDisk disk() const override { return {.state = bytes_->load()}; }
 

@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "env/pages.h"
-#include "state/spill/rocks_files.h"
+#include "state/spill/rocks_blocks.h"
+#include "state/spill/rocks_ground.h"
 
 namespace strand::state {
 
@@ -31,14 +32,6 @@ constexpr double kFilterBits = 10;
 constexpr int kLevelsOfLookups = 12;
 constexpr int kCacheShardBits = 2;
 constexpr int64_t kProgramBytes = int64_t{48} << 20;  // that a job takes without state
-
-Status failure(const rocksdb::Status& status, const std::string& dir) {
-  const bool full = status.IsNoSpace();
-  return Status(full ? ErrorCode::kDiskFull : ErrorCode::kIo, dir + ": " + status.ToString())
-      .hint(full ? "make room on that disk, or name another folder with 'state.backend.rocksdb.localdir'; "
-                   "the job goes on from its newest checkpoint"
-                 : "look at the disk; the job goes on from its newest checkpoint");
-}
 
 class UselessEntries : public rocksdb::CompactionFilter {
  public:
@@ -87,21 +80,6 @@ std::string behind(std::string_view prefix) {
   return end;
 }
 
-/// What all stores of a space share.
-struct Ground {
-  env::FileSystem& host;
-  const std::string dir;
-  std::shared_ptr<RocksFiles> files;
-  std::unique_ptr<rocksdb::Env> env;
-  std::shared_ptr<rocksdb::Cache> cache;
-
-  Ground(env::FileSystem& on, std::string in) : host(on), dir(std::move(in)) {}
-  Ground(const Ground&) = delete;
-  Ground& operator=(const Ground&) = delete;
-  ~Ground() { static_cast<void>(host.remove_all(dir)); }
-  std::string staging() const { return dir + "/staging"; }
-};
-
 /// An iterator keeps the files that it was made on.
 class RocksView : public SpillView {
  public:
@@ -113,7 +91,7 @@ class RocksView : public SpillView {
       if (!until.empty() && entries_->key().compare(end) >= 0) break;
       STRAND_OK(f(entries_->key().ToStringView(), entries_->value().ToStringView()));
     }
-    return entries_->status().ok() ? Status() : failure(entries_->status(), dir_);
+    return entries_->status().ok() ? Status() : rocks_failure(entries_->status(), dir_);
   }
 
  private:
@@ -123,7 +101,7 @@ class RocksView : public SpillView {
 
 class RocksStore : public SpillStore {
  public:
-  RocksStore(std::shared_ptr<Ground> ground, SpillUse use, std::string name)
+  RocksStore(std::shared_ptr<RocksGround> ground, SpillUse use, std::string name)
       : ground_(std::move(ground)), name_(std::move(name)), merged_(std::make_shared<Merged>()) {
     if (use.useless) useless_ = std::make_unique<UselessEntries>(std::move(use.useless));
     set_options(use.lookups);
@@ -249,10 +227,10 @@ class RocksStore : public SpillStore {
     return db_->GetProperty("rocksdb.num-files-at-level0", &number) ? std::stoi(number) : 0;
   }
   Status told(const rocksdb::Status& status) const {
-    return status.ok() ? Status() : failure(status, ground_->dir);
+    return status.ok() ? Status() : rocks_failure(status, ground_->dir);
   }
 
-  std::shared_ptr<Ground> ground_;
+  std::shared_ptr<RocksGround> ground_;
   std::string name_;
   std::shared_ptr<Merged> merged_;
   std::unique_ptr<UselessEntries> useless_;
@@ -263,7 +241,7 @@ class RocksStore : public SpillStore {
 
 class RocksSpace : public SpillSpace {
  public:
-  RocksSpace(std::shared_ptr<Ground> ground, int64_t table_bytes, int64_t cache_bytes)
+  RocksSpace(std::shared_ptr<RocksGround> ground, int64_t table_bytes, int64_t cache_bytes)
       : SpillSpace(table_bytes), ground_(std::move(ground)), cache_bytes_(cache_bytes) {}
 
   Result<std::shared_ptr<SpillStore>> open(SpillUse use) override {
@@ -271,11 +249,14 @@ class RocksSpace : public SpillSpace {
     STRAND_OK(store->open());
     return std::shared_ptr<SpillStore>(std::move(store));
   }
+  Result<std::unique_ptr<SpillBlocks>> open_blocks() override {
+    return make_rocks_blocks(ground_, std::to_string(++opened_));
+  }
   SpillDisk disk() const override { return ground_->files->disk(); }
   int64_t memory_bytes() const override { return cache_bytes_; }
 
  private:
-  std::shared_ptr<Ground> ground_;
+  std::shared_ptr<RocksGround> ground_;
   int64_t cache_bytes_;
   std::atomic<int64_t> opened_{0};
 };
@@ -302,7 +283,7 @@ Status remove_left(env::FileSystem& files, const std::string& dir) {
 Result<std::unique_ptr<SpillSpace>> make_rocks_space(env::FileSystem& files, const RocksOptions& options) {
   env::give_large_blocks_back();
   STRAND_OK(remove_left(files, options.dir));
-  auto ground = std::make_shared<Ground>(files, options.dir + "/" + attempt_folder());
+  auto ground = std::make_shared<RocksGround>(files, options.dir + "/" + attempt_folder());
   STRAND_OK(files.make_dirs(ground->staging()));
   const int64_t for_state = std::max(options.memory_limit - kProgramBytes, options.memory_limit / 4);
   const int64_t cache_bytes = for_state / 5;

@@ -71,6 +71,24 @@ class SpillStore {
   virtual Status drop(std::string_view prefix) = 0;
 };
 
+/// Bytes that were handed over as one piece. They go with the last that holds them, and their room is given
+/// back; may outlive its space.
+class SpillBlock {
+ public:
+  virtual ~SpillBlock() = default;
+  /// Reads `size` bytes from `from` on, which are there. Any thread. Error: kIo.
+  virtual Status read(size_t from, size_t size, char* into) const = 0;
+};
+
+/// The cold part of one log: blocks that are read at random and go in about the order in which they came.
+/// Nothing here outlives the process either.
+class SpillBlocks {
+ public:
+  virtual ~SpillBlocks() = default;
+  /// Errors: kDiskFull, kIo; the owner still has the bytes then.
+  virtual Result<std::shared_ptr<const SpillBlock>> put(std::string_view bytes) = 0;
+};
+
 /// Where the stores of one attempt of a job lie. Thread-safe; outlives its stores.
 ///
 /// The tables that spill share the memory that the space gives them, each as much as the others: so none can
@@ -84,6 +102,8 @@ class SpillSpace {
 
   /// A new, empty store.
   virtual Result<std::shared_ptr<SpillStore>> open(SpillUse use) = 0;
+  /// The same, for a log.
+  virtual Result<std::unique_ptr<SpillBlocks>> open_blocks() = 0;
   virtual SpillDisk disk() const = 0;
   /// What the space holds itself, at most.
   virtual int64_t memory_bytes() const { return 0; }

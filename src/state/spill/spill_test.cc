@@ -143,6 +143,26 @@ TEST_P(SpillSpaces, AnErrorOfTheReaderEndsAScan) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST_P(SpillSpaces, BlocksAreReadAnywhereAndTheirRoomIsGivenBack) {
+  auto blocks = space_->open_blocks();
+  ASSERT_TRUE(blocks.ok());
+  const int64_t before = space_->disk().state;
+  auto first = (*blocks)->put("first block");
+  auto second = (*blocks)->put(std::string(5000, 'x') + "end");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(space_->disk().state, before + 11 + 5003);
+  std::string bytes(5, ' ');
+  ASSERT_TRUE((*first)->read(6, 5, bytes.data()).ok());
+  EXPECT_EQ(bytes, "block");
+  ASSERT_TRUE((*second)->read(4998, 5, bytes.data()).ok());
+  EXPECT_EQ(bytes, "xxend");
+  blocks->reset();
+  ASSERT_TRUE((*first)->read(0, 5, bytes.data()).ok()) << "a block outlives the log that it came from";
+  EXPECT_EQ(bytes, "first");
+  first = second = std::shared_ptr<const SpillBlock>();
+  EXPECT_EQ(space_->disk().state, before);
+}
+
 TEST_P(SpillSpaces, TablesShareTheMemoryEqually) {
   const int64_t all = space_->share();
   space_->join();
@@ -175,6 +195,21 @@ TEST_P(RocksSpaces, AFullDiskIsToldAndLosesNothing) {
   EXPECT_EQ(got(*store, {"a", "key1"}), (Entries{{"a", "1"}}));
   EXPECT_EQ(space_->disk().staging, 0);
   EXPECT_TRUE(put(*store, {{"b", "2"}}).ok());
+}
+
+TEST_P(RocksSpaces, ABlockWithoutRoomIsToldAndTheOthersStay) {
+  space_ = make(/*disk_limit=*/200'000);
+  auto blocks = space_->open_blocks();
+  ASSERT_TRUE(blocks.ok());
+  const auto first = (*blocks)->put(std::string(150'000, 'a'));
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ((*blocks)->put(std::string(100'000, 'b')).status().code(), ErrorCode::kDiskFull);
+  const auto third = (*blocks)->put(std::string(40'000, 'c'));
+  ASSERT_TRUE(third.ok());
+  std::string bytes(2, ' ');
+  ASSERT_TRUE((*first)->read(149'998, 2, bytes.data()).ok());
+  ASSERT_TRUE((*third)->read(39'999, 1, bytes.data()).ok());
+  EXPECT_EQ(bytes, "ca");
 }
 
 TEST_P(RocksSpaces, TheDiskIsAccountedAndGivenBack) {
