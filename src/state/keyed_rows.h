@@ -27,12 +27,15 @@ class KeyedRows : private LoggedRows<Row> {
   using Rows::changed;
   using Rows::for_each;
   using Rows::hash;
+  using Rows::let_go;
   using Rows::replace;
   using Rows::size;
   using Rows::snapshot;
-  using Rows::tidy;
+  using Rows::spill_to;
   using Rows::written;
 
+  /// See LoggedRows.
+  Status tidy() { return Rows::tidy(static_cast<int64_t>(index_.bytes())); }
   Id find(uint64_t key_hash, std::string_view key) const {
     return index_.find(key_hash, [&](Id id) { return body(id).starts_with(key); });
   }

@@ -4,6 +4,7 @@
 #include "state/aggregate_spill.h"
 #include "state/cold_groups.h"
 #include "state/id_section.h"
+#include "state/row_log.h"
 #include "state/snapshot.h"
 
 namespace strand::state {
@@ -12,7 +13,7 @@ namespace strand::state {
 /// more than memory holds.
 inline bool is_read_late(const SectionRef& ref) {
   return ref.name == kIdsSection || ref.name == kMergedIdsSection || AggregateSpill::is_run(ref) ||
-         RowSpill::is_section(ref) || ref.name == kHotGroupsSection;
+         RowSpill::is_section(ref) || RowLog::is_section(ref) || ref.name == kHotGroupsSection;
 }
 
 }  // namespace strand::state

@@ -17,7 +17,9 @@ namespace strand::state {
 /// too) and whatever else its owner wants to know.
 ///
 /// Numbers of rows that ended are used again. Bodies stay where they are until `tidy`, which the owner calls
-/// after each batch; it does some work for what was changed since, never more. Belongs to one operator.
+/// after each batch; it does some work for what was changed since, never more. With a spill space, bodies are
+/// what goes there, each is also good until `let_go`, and memory keeps a slot for each row. Belongs to one
+/// operator.
 template <class Row>
 class LoggedRows {
  public:
@@ -30,29 +32,28 @@ class LoggedRows {
 
   LoggedRows(std::string name, int32_t version) : log_(std::move(name), version, kHeadBytes) {}
 
+  /// From now on bodies without room in memory go there, where it is not null. Before the first row.
+  Status spill_to(SpillSpace* space) { return space == nullptr ? Status() : log_.spill_to(*space); }
+
   Id add(uint64_t hash, const Head& head, std::string_view body) {
     const Id id = take_number();
-    Slot& slot = slot_of(id);
-    slot.row = Row{};
-    slot.row.head = head;
-    slot.at = log_.row(id, hash, &slot.row.head, body);
-    ++used_;
+    put(id, hash, head, body);
     return id;
   }
   /// Another body; the head as it is now.
   void replace(Id id, std::string_view body) {
     Slot& slot = slot_of(id);
-    const char* const at = log_.row(id, RowLog::hash_at(slot.at), &slot.row.head, body);
-    log_.dead(slot.at);
-    slot.at = at;
+    const RowLog::Record old = log_.record_at(slot.at);
+    log_.dead(old.size);
+    slot.at = log_.row(id, old.hash, &slot.row.head, body);
   }
   /// The head has been changed.
   void changed(Id id) { log_.head(id, &slot_of(id).row.head); }
   void erase(Id id) {
     Slot& slot = slot_of(id);
-    log_.dead(slot.at);
+    log_.dead(log_.record_at(slot.at).size);
     log_.end_of(id);
-    slot.at = nullptr;
+    slot.at = {};
     free_.push_back(id);
     --used_;
   }
@@ -60,39 +61,45 @@ class LoggedRows {
   Row& operator[](Id id) { return slot_of(id).row; }
   const Row& operator[](Id id) const { return slot_of(id).row; }
   std::string_view body(Id id) const { return log_.body_at(slot_of(id).at); }
-  uint64_t hash(Id id) const { return RowLog::hash_at(slot_of(id).at); }
+  uint64_t hash(Id id) const { return log_.hash_at(slot_of(id).at); }
   int64_t size() const { return used_; }
-  int64_t memory_bytes() const {
-    return log_.memory_bytes() + static_cast<int64_t>(slots_.size() * kSlots * sizeof(Slot));
-  }
-  /// In the order of their numbers.
+  int64_t memory_bytes() const { return log_.memory_bytes() + slot_bytes(); }
+  /// In the order of their numbers. Lets each go before the next one.
   template <class F>
   void for_each(F&& f) const {
     for (Id id = 0; id < numbers_; ++id) {
-      if (slot_of(id).at != nullptr) f(id);
+      if (!slot_of(id).at) continue;
+      f(id);
+      log_.let_go();
     }
   }
+  /// Between rows of a batch: no body is looked at any more, so memory need not hold what the next one does
+  /// not read.
+  void let_go() const { log_.let_go(); }
   void prefetch(Id id) const {
     if (id < numbers_) __builtin_prefetch(&slot_of(id));
   }
   void prefetch_body(Id id) const {
-    if (id < numbers_) __builtin_prefetch(slot_of(id).at);
+    if (id < numbers_ && !slot_of(id).at.is_cold()) __builtin_prefetch(slot_of(id).at.memory());
   }
 
-  /// Shortens the log by some of what is dead.
-  void tidy() {
+  /// Shortens the log by some of what is dead, and hands over what has no room in memory, where the owner
+  /// has that many bytes for these rows besides. Errors: kDiskFull, kIo.
+  Status tidy(int64_t beside = 0) {
     uint64_t left = kTidyFactor * (log_.end() - tidied_);
     while (left > 0 && log_.owes()) {
+      STRAND_OK(log_.reach_oldest());
       const RowLog::Record record = log_.oldest();
       Slot& slot = slot_of(record.id);
       if (slot.at == record.at) {
         slot.at = log_.row(record.id, record.hash, &slot.row.head, record.body);
-        log_.dead(record.at);
+        log_.dead(record.size);
       }
       left -= std::min<uint64_t>(left, record.size);
-      log_.drop_oldest();
+      log_.drop_oldest(record.size);
     }
     tidied_ = log_.end();
+    return log_.spills() ? hand_over(beside) : Status();
   }
 
   void snapshot(SnapshotBuilder& out) { log_.snapshot(out); }
@@ -109,15 +116,34 @@ class LoggedRows {
   }
 
  private:
+  static constexpr uint64_t kNowhere = ~uint64_t{0};
   static constexpr uint64_t kTidyFactor = 4;  // bytes looked at for a byte written
   static constexpr uint32_t kSlotBits = 10;
   static constexpr size_t kSlots = size_t{1} << kSlotBits;
   struct Slot {
-    const char* at = nullptr;  // in the log; null: there is no such row
+    RowLog::At at;  // in the log; nowhere: there is no such row
     Row row{};
   };
 
   Slot& slot_of(Id id) const { return slots_[id >> kSlotBits][id & (kSlots - 1)]; }
+  void put(Id id, uint64_t hash, const Head& head, std::string_view body) {
+    Slot& slot = slot_of(id);
+    slot.row = Row{};
+    slot.row.head = head;
+    slot.at = log_.row(id, hash, &slot.row.head, body);
+    ++used_;
+  }
+  int64_t slot_bytes() const { return static_cast<int64_t>(slots_.size() * kSlots * sizeof(Slot)); }
+  Status hand_over(int64_t beside) {
+    log_.let_go();
+    while (log_.crowded(beside + slot_bytes())) {
+      STRAND_OK(log_.spill_oldest([&](const RowLog::Record& record, RowLog::At at) {
+        if (record.kind == RowLog::Kind::kRow && slot_of(record.id).at == record.at)
+          slot_of(record.id).at = at;
+      }));
+    }
+    return Status();
+  }
   void make_numbers(Id until) {
     while (slots_.size() * kSlots < until) slots_.push_back(std::make_unique<Slot[]>(kSlots));
     numbers_ = std::max(numbers_, until);
@@ -133,18 +159,24 @@ class LoggedRows {
   }
 
   Status adopt(const RowLog::Saved& saved) {
-    log_.adopt(saved);
-    STRAND_OK(log_.read(saved, [&](const RowLog::Record& record) {
+    std::vector<uint32_t> sizes;  // of the rows that count
+    const auto take = [&](const RowLog::Record& record) {
       make_numbers(record.id + 1);
+      if (record.id >= sizes.size()) sizes.resize(record.id + 1);
       Slot& slot = slot_of(record.id);
-      if (record.kind == RowLog::Kind::kEnd) slot = Slot{};
-      if (record.kind == RowLog::Kind::kRow) slot.at = record.at;
+      if (record.kind == RowLog::Kind::kEnd) {
+        slot = Slot{};
+        sizes[record.id] = 0;
+      } else if (record.kind == RowLog::Kind::kRow) {
+        slot.at = record.at;
+        sizes[record.id] = static_cast<uint32_t>(record.size);
+      }
       if (!record.head.empty()) std::memcpy(&slot.row.head, record.head.data(), kHeadBytes);
-      return Status();
-    }));
+    };
+    STRAND_OK(log_.adopt(saved, take, [&] { return hand_over(0); }));
     for (Id id = numbers_; id > 0; --id) {
-      if (slot_of(id - 1).at != nullptr) {
-        log_.alive(slot_of(id - 1).at);
+      if (slot_of(id - 1).at) {
+        log_.alive(sizes[id - 1]);
         ++used_;
       } else {
         free_.push_back(id - 1);
@@ -154,28 +186,32 @@ class LoggedRows {
     return Status();
   }
 
+  /// Reads them twice: which records count, then those. Numbers are given in the order of the old ones.
   template <class Mine>
   Status add_all(const RowLog::Saved& saved, Mine& mine) {
     struct Last {
-      const char* row = nullptr;
-      const char* head = nullptr;
+      uint64_t place = kNowhere;
+      Id id = kNone;
+      Head head{};
     };
     std::vector<Last> rows;  // by their old numbers
-    STRAND_OK(log_.read(saved, [&](const RowLog::Record& record) {
+    STRAND_OK(log_.read(saved, [&](const RowLog::Record& record, uint64_t place) {
       if (record.id >= rows.size()) rows.resize(record.id + 1);
       Last& last = rows[record.id];
-      if (record.kind != RowLog::Kind::kHead) last.row = nullptr;
-      if (record.kind == RowLog::Kind::kRow && mine(record.hash)) last.row = record.at;
-      if (!record.head.empty()) last.head = record.head.data();
+      if (record.kind != RowLog::Kind::kHead) last.place = kNowhere;
+      if (record.kind == RowLog::Kind::kRow && mine(record.hash)) last.place = place;
+      if (!record.head.empty()) std::memcpy(&last.head, record.head.data(), kHeadBytes);
       return Status();
     }));
-    for (const Last& last : rows) {
-      if (last.row == nullptr) continue;
-      Head head;
-      if (kHeadBytes > 0) std::memcpy(&head, last.head, kHeadBytes);
-      add(RowLog::hash_at(last.row), head, log_.body_at(last.row));
+    for (Last& last : rows) {
+      if (last.place != kNowhere) last.id = take_number();
     }
-    return Status();
+    return log_.read(saved, [&](const RowLog::Record& record, uint64_t place) {
+      const Last& last = rows[record.id];
+      if (last.id == kNone || last.place != place) return Status();
+      put(last.id, record.hash, last.head, record.body);
+      return log_.spills() ? hand_over(0) : Status();
+    });
   }
 
   RowLog log_;

@@ -9,6 +9,9 @@
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "env/real.h"
+#include "state/spill/memory_spill.h"
+#include "state/spill/rocks_spill.h"
 #include "tests/support/memory_file_system.h"
 
 namespace strand::state {
@@ -33,7 +36,10 @@ int32_t group_of(uint64_t hash) { return static_cast<int32_t>(hash >> 57); }
 /// Rows by their text, with a folder for their snapshots.
 class Job {
  public:
-  explicit Job(KeyGroupRange groups = kAll, int32_t version = 1) : groups_(groups), rows_("rows", version) {}
+  explicit Job(KeyGroupRange groups = kAll, int32_t version = 1, SpillSpace* space = nullptr)
+      : groups_(groups), rows_("rows", version) {
+    EXPECT_TRUE(rows_.spill_to(space).ok());
+  }
 
   /// Only rows of its own key groups.
   void put(const std::string& text, int64_t count) {
@@ -55,7 +61,7 @@ class Job {
     rows_.erase(known->second);
     ids_.erase(known);
   }
-  void tidy() { rows_.tidy(); }
+  Status tidy() { return rows_.tidy(); }
   SnapshotBuilder start(int64_t epoch) {
     SnapshotBuilder out(Epoch{epoch}, groups_);
     out.set_operator("op");
@@ -93,6 +99,10 @@ class Job {
     });
     EXPECT_EQ(static_cast<int64_t>(all.size()), rows_.size());
     return all;
+  }
+  /// Whether each row is where it is said to be.
+  bool are_known() const {
+    return std::ranges::all_of(ids_, [&](const auto& row) { return rows_.body(row.second) == row.first; });
   }
   const LoggedRows<Counted>& rows() const { return rows_; }
 
@@ -158,7 +168,7 @@ TEST(LoggedRows, TheFilesHoldAboutTwiceWhatLivesHoweverOftenItChanges) {
       job.put(text + std::to_string(row), epoch);
       job.rewrite(text + std::to_string(row));
     }
-    job.tidy();
+    ASSERT_TRUE(job.tidy().ok());
     refs = job.snapshot(files, epoch);
   }
   EXPECT_LT(bytes_of(refs), 3 * 1000 * 240 + RowLog::kSlackBytes);
@@ -195,12 +205,12 @@ TEST(LoggedRows, AnOlderFormIsRefused) {
 
 /// The same rows as a map has, wherever snapshots are written late or lost, and through restores at one and
 /// two subtasks.
-RC_GTEST_PROP(LoggedRows, EqualAMapThroughSnapshotsCrashesAndRescales, ()) {
+void check_as_a_map(SpillSpace* space) {
   Random random(*rc::gen::arbitrary<uint64_t>());
   MemoryFileSystem files;
   std::map<std::string, int64_t> model;
   std::vector<std::unique_ptr<Job>> jobs;
-  jobs.push_back(std::make_unique<Job>());
+  jobs.push_back(std::make_unique<Job>(kAll, 1, space));
   const std::string padding(random.below(2) * 3000, 'p');
   for (int64_t epoch = 1; epoch <= 40; ++epoch) {
     const auto change = [&] {
@@ -216,7 +226,8 @@ RC_GTEST_PROP(LoggedRows, EqualAMapThroughSnapshotsCrashesAndRescales, ()) {
         if (erased) model.erase(text);
         if (!erased) model[text] = epoch;
       }
-      for (const auto& job : jobs) job->tidy();
+      for (const auto& job : jobs) RC_ASSERT(job->tidy().ok());
+      for (const auto& job : jobs) RC_ASSERT(job->are_known());
     };
     change();
     std::vector<SnapshotBuilder> started;
@@ -232,8 +243,8 @@ RC_GTEST_PROP(LoggedRows, EqualAMapThroughSnapshotsCrashesAndRescales, ()) {
     if (lost || random.below(4) != 0) continue;
     jobs.clear();
     const bool two = random.below(2) == 0;
-    jobs.push_back(std::make_unique<Job>(two ? kLow : kAll));
-    if (two) jobs.push_back(std::make_unique<Job>(kHigh));
+    jobs.push_back(std::make_unique<Job>(two ? kLow : kAll, 1, space));
+    if (two) jobs.push_back(std::make_unique<Job>(kHigh, 1, space));
     std::map<std::string, int64_t> restored;
     for (const auto& job : jobs) {
       RC_ASSERT(job->restore(files, refs).ok());
@@ -242,6 +253,85 @@ RC_GTEST_PROP(LoggedRows, EqualAMapThroughSnapshotsCrashesAndRescales, ()) {
     RC_ASSERT(restored == at_barrier);
     model = at_barrier;
   }
+}
+RC_GTEST_PROP(LoggedRows, EqualAMapThroughSnapshotsCrashesAndRescales, ()) { check_as_a_map(nullptr); }
+RC_GTEST_PROP(LoggedRows, EqualAMapWhereNothingStaysInMemory, ()) {
+  check_as_a_map(make_memory_space(0).get());
+}
+RC_GTEST_PROP(LoggedRows, EqualAMapWhereSomeStayInMemory, ()) {
+  check_as_a_map(make_memory_space(64 << 10).get());
+}
+
+/// Adds rows of about a kilobyte.
+void add_rows(Job& job, int from, int until) {
+  const std::string text(1000, 'x');
+  for (int row = from; row < until; ++row) {
+    job.put(text + std::to_string(row), row);
+    if (row % 100 != 0) continue;
+    ASSERT_TRUE(job.tidy().ok());
+  }
+  ASSERT_TRUE(job.tidy().ok());
+}
+
+TEST(LoggedRows, HoldManyTimesTheirShareOfMemory) {
+  constexpr int64_t kShare = int64_t{1} << 20;
+  const auto space = make_memory_space(kShare);
+  MemoryFileSystem files;
+  Job job(kAll, 1, space.get());
+  Job in_memory;
+  add_rows(job, 0, 20'000);
+  add_rows(in_memory, 0, 20'000);
+  EXPECT_LT(job.rows().memory_bytes(), kShare * 5 / 4);
+  EXPECT_GT(space->disk().state, 15 * kShare);
+  EXPECT_EQ(job.all(), in_memory.all());
+
+  const auto refs = job.snapshot(files, 1);
+  for (const SectionRef& ref : refs) EXPECT_LT(ref.length, 2 * space->section_bytes());
+  Job restored(kAll, 1, space.get());
+  ASSERT_TRUE(restored.restore(files, refs).ok());
+  ASSERT_TRUE(restored.tidy().ok());
+  EXPECT_LT(restored.rows().memory_bytes(), kShare * 5 / 4);
+  EXPECT_EQ(restored.all(), in_memory.all());
+  EXPECT_EQ(restored.snapshot(files, 2), refs);
+}
+
+TEST(LoggedRows, TheLocalDiskHoldsAboutTwiceWhatLivesAndNothingOfALogThatHasGone) {
+  const auto space = make_memory_space(128 << 10);
+  {
+    Job job(kAll, 1, space.get());
+    for (int round = 0; round < 20; ++round) {
+      for (int row = 0; row < 1000; ++row) job.rewrite(std::string(1000, 'x') + std::to_string(row));
+      add_rows(job, 0, 1000);
+    }
+    EXPECT_LT(space->disk().state, 3'000'000);
+  }
+  EXPECT_EQ(space->disk().state, 0);
+}
+
+// What could not be handed over is in memory still, and all of it goes on where there is room.
+TEST(LoggedRows, AFullLocalDiskIsToldAndLosesNothing) {
+  env::PosixFileSystem disk;
+  const std::string dir = ::testing::TempDir() + "rows-full-disk";
+  const auto space = make_rocks_space(disk, {dir, int64_t{16} << 20, /*disk_limit=*/4 << 20});
+  ASSERT_TRUE(space.ok());
+  Job job(kAll, 1, space->get());
+  const std::string text(1000, 'x');
+  Status status;
+  int rows = 0;
+  for (; status.ok() && rows < 100'000; ++rows) {
+    job.put(text + std::to_string(rows), rows);
+    if (rows % 100 == 0) status = job.tidy();
+  }
+  EXPECT_EQ(status.code(), ErrorCode::kDiskFull);
+  EXPECT_THAT(status.to_string(), HasSubstr("state.backend.rocksdb.localdir"));
+  EXPECT_EQ(job.all().size(), static_cast<size_t>(rows));
+  for (int row = 0; row < rows; ++row) job.erase(text + std::to_string(row));
+  while ((*space)->disk().state > 1 << 20) {
+    job.put("more", 1);
+    job.erase("more");
+    status = job.tidy();
+  }
+  EXPECT_TRUE(status.ok());
 }
 
 }  // namespace
