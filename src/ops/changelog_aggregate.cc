@@ -40,7 +40,8 @@ class ChangelogAggregate : public Operator {
   Status open(OperatorContext& context) override {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
-    return Status();
+    STRAND_OK(logged_.spill_to(context.spill));
+    return values_.spill_to(context.spill);
   }
 
   Status process(int, const Batch& batch, Emitter& out) override {
@@ -50,6 +51,7 @@ class ChangelogAggregate : public Operator {
     forget();
     for (size_t i = 0; i < rows.size(); ++i) {
       change(batch, rows[i], reader_.hashes()[i], reader_.keys()[i]);
+      values_.let_go();
     }
     context_->ledger->add(Entry::kCounted, batch.rows());
     return emit_changes(out);
@@ -97,6 +99,8 @@ class ChangelogAggregate : public Operator {
     return Status();
   }
 
+  /// The values that are only counted; the groups themselves stay in memory.
+  bool spills() const override { return std::ranges::any_of(options_.aggregates, &Aggregate::distinct); }
   int64_t state_rows() const override { return groups_.size(); }
   int64_t state_bytes() const override {
     return groups_.memory_bytes() + group_bytes_ + logged_.memory_bytes() + values_.memory_bytes();
@@ -191,11 +195,12 @@ class ChangelogAggregate : public Operator {
       }
       STRAND_OK(emit_change(id, group, std::move(results[result++]), rows));
       log(id);
+      logged_.let_go();
       group_bytes_ += group.bytes();
     }
     touched_.clear();
-    logged_.tidy();
-    values_.tidy();
+    STRAND_OK(logged_.tidy(groups_.memory_bytes() + group_bytes_));
+    STRAND_OK(values_.tidy());
     STRAND_OK(rows.flush());
     context_->ledger->add(Entry::kOut, rows.rows());
     share_.set(state_bytes());

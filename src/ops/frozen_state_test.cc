@@ -1,4 +1,4 @@
-// Snapshots whose files are written while rows go on: they hold what was there at the barrier.
+// Snapshots whose files are written while rows go on: they hold what was there at the barrier, also beyond memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -238,9 +238,9 @@ RC_GTEST_PROP(FrozenState, TheFirstRowOfEachKey, ()) { check_late_files(row_of_e
 RC_GTEST_PROP(FrozenState, OuterRegularJoins, ()) { check_late_files(regular_job(true), 2); }
 
 /// Nothing stays in memory for longer than a batch.
-void check_beyond_memory(const OperatorHarness::Make& make) {
+void check_beyond_memory(const OperatorHarness::Make& make, int inputs = 1) {
   const auto space = state::make_memory_space(0);
-  check_late_files(make, 1, space.get());
+  check_late_files(make, inputs, space.get());
 }
 RC_GTEST_PROP(BeyondMemory, TumblingWindows, ()) { check_beyond_memory(window_job(WindowKind::kTumble)); }
 RC_GTEST_PROP(BeyondMemory, HoppingWindows, ()) { check_beyond_memory(window_job(WindowKind::kHop)); }
@@ -249,6 +249,13 @@ RC_GTEST_PROP(BeyondMemory, RunningTotals, ()) { check_beyond_memory(totals); }
 RC_GTEST_PROP(BeyondMemory, WindowsWithEarlyTotalsStayInMemory, ()) {
   check_beyond_memory(window_job(WindowKind::kTumble, true));
 }
+
+RC_GTEST_PROP(BeyondMemory, RegularJoins, ()) { check_beyond_memory(regular_job(false), 2); }
+RC_GTEST_PROP(BeyondMemory, OuterRegularJoins, ()) { check_beyond_memory(regular_job(true), 2); }
+RC_GTEST_PROP(BeyondMemory, ValuesOfGroups, ()) { check_beyond_memory(distinct_texts); }
+RC_GTEST_PROP(BeyondMemory, Ranks, ()) { check_beyond_memory(ranks); }
+RC_GTEST_PROP(BeyondMemory, TheLastRowOfEachKey, ()) { check_beyond_memory(row_of_each(false)); }
+RC_GTEST_PROP(BeyondMemory, TheFirstRowOfEachKey, ()) { check_beyond_memory(row_of_each(true)); }
 
 std::set<std::string> files_of(const HarnessSnapshot& snapshot) {
   std::set<std::string> files;
@@ -324,6 +331,34 @@ TEST(BeyondMemory, MemoryStaysNearTheShareOfTheTable) {
   op.watermark(at("12:00:20"));
   EXPECT_EQ(op.output().size(), static_cast<size_t>(kKeys));
   EXPECT_LT(std::max(most, op.memory_used()), 4 << 20);
+}
+
+// A join of rows that are many times its share of memory, and its answers.
+TEST(BeyondMemory, WideRowsOfAJoinStayNearTheShareOfTheTable) {
+  constexpr int64_t kShare = int64_t{4} << 20;
+  constexpr int64_t kKeys = 20'000;
+  const auto space = state::make_memory_space(kShare);
+  OperatorHarness op(regular_job(false), {2}, 1, std::make_shared<strand::testing::MemoryFileSystem>(),
+                     space.get());
+  EXPECT_TRUE(op.op().spills());
+  const std::string text(2000, 'x');
+  int64_t most = 0;
+  for (int64_t key = 0; key < kKeys; key += 200) {
+    std::vector<Click> clicks;
+    for (int64_t i = 0; i < 200; ++i)
+      clicks.push_back({text + std::to_string(key + i), at("12:00"), key + i});
+    op.batch(click_batch(clicks));
+    most = std::max(most, op.memory_used());
+  }
+  EXPECT_GT(space->disk().state, 9 * kShare);
+  Random random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const auto key = static_cast<int64_t>(random.below(kKeys));
+    op.batch(click_batch({{"partner", at("12:00"), key}}), 1);
+    ASSERT_THAT(op.output(), ::testing::ElementsAre(::testing::HasSubstr(text + std::to_string(key) + ",")));
+    most = std::max(most, op.memory_used());
+  }
+  EXPECT_LT(most, kShare * 5 / 4);
 }
 
 TEST(FrozenState, WhatALostSnapshotHoldsIsWrittenAgain) {

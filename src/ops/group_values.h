@@ -49,8 +49,12 @@ class GroupValues : public state::ValueCounts {
   }
   void snapshot(state::SnapshotBuilder& out) { rows_.snapshot(out); }
   void written(Epoch epoch, const std::vector<state::SectionRef>& refs) { rows_.written(epoch, refs); }
+  /// Before the first value; see LoggedRows.
+  Status spill_to(state::SpillSpace* space) { return rows_.spill_to(space); }
+  /// Between rows of a batch.
+  void let_go() const { rows_.let_go(); }
   /// After a batch.
-  void tidy() { rows_.tidy(); }
+  Status tidy() { return rows_.tidy(static_cast<int64_t>(by_bytes_.bytes())); }
   int64_t memory_bytes() const { return rows_.memory_bytes() + static_cast<int64_t>(by_bytes_.bytes()); }
 
  private:

@@ -44,7 +44,7 @@ class JoinedRows {
   /// Appends the rows with that key, in the order in which they came.
   void partners_of(const Key& key, std::vector<Id>& out) const;
   const Row& row(Id id) const { return rows_[id]; }
-  /// Good until `tidy`.
+  /// Good until `let_go` and `tidy`.
   std::string_view bytes(Id id) const { return rows_.body(id); }
   void add_partners(Id id, int32_t by, WallTime now);
 
@@ -55,17 +55,18 @@ class JoinedRows {
   WallTime oldest();
   /// Asked for before the first row: `forget` and `oldest` are used.
   void keep_order() { ordered_ = true; }
+  /// Before the first row; see LoggedRows.
+  Status spill_to(state::SpillSpace* space) { return rows_.spill_to(space); }
+  /// Between rows of a batch: bytes are not looked at any more.
+  void let_go() const { rows_.let_go(); }
   /// After a batch.
-  void tidy() { rows_.tidy(); }
+  Status tidy() { return rows_.tidy(beside()); }
   /// Asks for the memory that a look for a key will read, in three steps.
   enum class Near : uint8_t { kSlot, kRow, kBytes };
   void prefetch(Near near, uint64_t key_hash) const;
 
   int64_t count() const { return count_; }
-  int64_t memory_bytes() const {
-    return rows_.memory_bytes() + static_cast<int64_t>(keys_.bytes() + by_bytes_.bytes()) +
-           static_cast<int64_t>(writes_.size() * sizeof(Write));
-  }
+  int64_t memory_bytes() const { return rows_.memory_bytes() + beside(); }
 
   void snapshot(state::SnapshotBuilder& out) { rows_.snapshot(out); }
   void written(Epoch epoch, const std::vector<state::SectionRef>& refs) { rows_.written(epoch, refs); }
@@ -83,6 +84,9 @@ class JoinedRows {
     int64_t at;
     Id id;
   };
+  int64_t beside() const {
+    return static_cast<int64_t>(keys_.bytes() + by_bytes_.bytes() + writes_.size() * sizeof(Write));
+  }
   void put(Id id, const Key& key, Id head);
   Id find(std::string_view row) const;
   void erase(Id id);

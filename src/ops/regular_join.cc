@@ -46,6 +46,7 @@ class RegularJoin : public Operator {
   Status open(OperatorContext& context) override {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
+    for (JoinedRows& rows : rows_) STRAND_OK(rows.spill_to(context.spill));
     return Status();
   }
 
@@ -62,11 +63,12 @@ class RegularJoin : public Operator {
       for (size_t i = from; i < to; ++i) {
         look_ahead(rows_[side], reader, i);
         STRAND_OK(process_row(side, batch, i, partners_of(i - from), rows));
+        for (const JoinedRows& each : rows_) each.let_go();
       }
     }
     context_->ledger->add(Entry::kOut, rows.rows());
     STRAND_OK(rows.flush());
-    for (JoinedRows& each : rows_) each.tidy();
+    for (JoinedRows& each : rows_) STRAND_OK(each.tidy());
     update_books();
     return Status();
   }
@@ -102,6 +104,7 @@ class RegularJoin : public Operator {
     return Status();
   }
 
+  bool spills() const override { return true; }
   int64_t state_rows() const override { return rows_[0].count() + rows_[1].count(); }
   int64_t state_bytes() const override { return rows_[0].memory_bytes() + rows_[1].memory_bytes(); }
 
@@ -149,6 +152,7 @@ class RegularJoin : public Operator {
     for (; i < reader.rows.size() && partners_.size() < kPartnersMax; ++i) {
       look_ahead(rows_[1 - side], reader, i);
       if (!reader.null_key(batch, i)) rows_[1 - side].partners_of(reader.key(i), partners_);
+      rows_[1 - side].let_go();
       ends_.push_back(partners_.size());
     }
     if (condition_ != nullptr && !partners_.empty()) STRAND_OK(keep_partners(side, batch, from));
@@ -187,6 +191,7 @@ class RegularJoin : public Operator {
     for (size_t n = 0, p = 0; n < ends_.size(); ++n) {
       for (; p < ends_[n]; ++p) {
         condition_->add(side, batch, readers_[side].rows[from + n], rows_[1 - side].bytes(partners_[p]));
+        rows_[1 - side].let_go();
         if (condition_->pairs() == JoinCondition::kPairsMax) STRAND_OK(judge());
       }
     }

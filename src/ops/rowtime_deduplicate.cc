@@ -43,7 +43,7 @@ class RowtimeDeduplicate : public Operator {
   Status open(OperatorContext& context) override {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
-    return Status();
+    return kept_.spill_to(context.spill);
   }
 
   Status process(int, const Batch& batch, Emitter& out) override {
@@ -68,6 +68,7 @@ class RowtimeDeduplicate : public Operator {
       } else {
         STRAND_OK(offer(i, rows[i], judge, changes, replaced));
       }
+      kept_.let_go();
     }
     STRAND_OK(replaced.rows.flush());
     STRAND_OK(emit_positions(batch, copies_, Entry::kDuplicate, Port::kDuplicate, out));
@@ -88,6 +89,7 @@ class RowtimeDeduplicate : public Operator {
       STRAND_OK(kept_rows.put(kept_.body(due.key)));
       kept.waits = 0;
       kept_.replace(due.key, reader_.key_in(kept_.body(due.key)));
+      kept_.let_go();
       --waiting_;
       context_->ledger->add(Entry::kCounted, 1);
     }
@@ -126,6 +128,7 @@ class RowtimeDeduplicate : public Operator {
 
   bool judges_lateness() const override { return options_.wait || options_.retention_column.has_value(); }
   EventTime last_closed() const override { return newest_; }
+  bool spills() const override { return true; }
   int64_t state_rows() const override { return kept_.size(); }
   int64_t state_bytes() const override { return kept_.memory_bytes(); }
 
@@ -279,7 +282,7 @@ class RowtimeDeduplicate : public Operator {
   }
 
   Status finish(int64_t rows) {
-    kept_.tidy();
+    STRAND_OK(kept_.tidy());
     context_->ledger->add(Entry::kOut, rows);
     update_books();
     return Status();

@@ -42,7 +42,7 @@ class TopN : public Operator {
   Status open(OperatorContext& context) override {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
-    return Status();
+    return rows_.spill_to(context.spill);
   }
 
   Status process(int, const Batch& batch, Emitter& out) override {
@@ -58,9 +58,10 @@ class TopN : public Operator {
       columnar::append_sort_key(batch, options_.order, list[i], sort_key_);
       STRAND_OK(takes_back(batch.kind(list[i])) ? take_back(i, batch, list[i], changes)
                                                 : add(i, batch, list[i], changes));
+      rows_.let_go();
     }
     STRAND_OK(changes.rows.flush());
-    rows_.tidy();
+    STRAND_OK(rows_.tidy(rank_bytes()));
     context_->ledger->add(Entry::kOut, changes.rows.rows());
     share_.set(state_bytes());
     return Status();
@@ -73,6 +74,7 @@ class TopN : public Operator {
       look_at(ranked_[id], options_.to);
       for (size_t r = 0; r < first_.size() && status.ok(); ++r) {
         status = emit(first_[r], static_cast<int64_t>(r) + 1, RowKind::kInsert, held);
+        rows_.let_go();
       }
     });
     STRAND_OK(std::move(status));
@@ -100,15 +102,16 @@ class TopN : public Operator {
     return Status();
   }
 
+  bool spills() const override { return true; }
   int64_t state_rows() const override { return rows_.size(); }
-  int64_t state_bytes() const override {
-    return ranked_.memory_bytes() + rows_.memory_bytes() +
-           rows_.size() * static_cast<int64_t>(sizeof(TopRanks::Entry));
-  }
+  int64_t state_bytes() const override { return rows_.memory_bytes() + rank_bytes(); }
 
  private:
   static constexpr size_t kRestored = 4096;  // rows that are read together
 
+  int64_t rank_bytes() const {
+    return ranked_.memory_bytes() + rows_.size() * static_cast<int64_t>(sizeof(TopRanks::Entry));
+  }
   /// A row of the batch.
   Status add(size_t i, const Batch& batch, uint32_t position, KeptOutput& changes) {
     const RankedKeys::Id id = ranked_.find_or_add(reader_.hash(i), reader_.key(i));
@@ -199,6 +202,7 @@ class TopN : public Operator {
     for (const TopRows::Id id : ids) {
       columnar::decode_key_parts(rows_.body(id), parts);
       builder.end_row();
+      rows_.let_go();
     }
     const Batch batch = builder.finish();
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -206,6 +210,7 @@ class TopN : public Operator {
       columnar::append_sort_key(batch, options_.order, static_cast<int64_t>(i), sort_key_);
       const TopRows::Id id = ids[i];
       ranked_[ranked_.find_or_add(rows_.hash(id), reader_.key_in(rows_.body(id)))].add(sort_key_, id);
+      rows_.let_go();
     }
   }
 

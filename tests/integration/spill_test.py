@@ -18,6 +18,7 @@ import time
 from checks import Checks
 
 ID_BYTES = 500
+WIDE_BYTES = 4000  # of a row of a join, of which memory keeps what finds it
 START_MS = 1_704_103_200_000  # 2024-01-01 10:00 UTC
 TABLES = """
 CREATE TABLE events (id STRING, ms BIGINT, pt AS PROCTIME(), ts AS TO_TIMESTAMP_LTZ(ms, 3),
@@ -40,18 +41,31 @@ INSERT INTO totals SELECT 'all', COUNT(*), SUM(n) FROM (SELECT id, COUNT(*) AS n
 """
 
 
-def write_events(path, rows, seed):
-    """Every tenth is a copy of one before. Ids do not compress. Gives the number of different ones."""
+# Each row is looked for when it lies on the disk: the other side is as many rows behind.
+BEHIND = 50_000
+JOINS = TABLES + f"""
+CREATE TABLE behind (ms BIGINT, earlier AS ms - {BEHIND})
+WITH ('connector' = 'filesystem', 'path' = 'events.json', 'format' = 'json');
+INSERT INTO totals SELECT 'all', COUNT(*), SUM(CASE WHEN e.id LIKE '%a' THEN 1 ELSE 0 END)
+FROM events AS e JOIN behind AS b ON e.ms = b.earlier;
+"""
+
+
+def write_events(path, rows, seed, id_bytes=ID_BYTES):
+    """Every tenth is a copy of one before. Ids do not compress. Gives the number of different ones, and how many of all but the last
+    BEHIND end with an a."""
     draw = random.Random(seed)
     ids = 0
+    end_with_a = 0
     with open(path, "w") as file:
         for row in range(rows):
             copy = row % 10 == 9
             id_ = draw.randrange(ids) if copy else ids
             ids += 0 if copy else 1
-            text = hashlib.shake_256(id_.to_bytes(8, "big")).hexdigest(ID_BYTES // 2)
+            text = hashlib.shake_256(id_.to_bytes(8, "big")).hexdigest(id_bytes // 2)
+            end_with_a += row < rows - BEHIND and text[-1] == "a"
             file.write(f'{{"id": "{text}", "ms": {START_MS + row}}}\n')
-    return ids
+    return ids, end_with_a
 
 
 class Run:
@@ -149,7 +163,7 @@ def main():
     try:
         rows = 10 * (arguments.limit_mb << 20) // ID_BYTES * 10 // 9
         arguments.events = folder / "events.json"
-        ids = write_events(arguments.events, rows, seed=1)
+        ids, _ = write_events(arguments.events, rows, seed=1)
         if arguments.only in ("", "ids"):
             check_job(checks, arguments, folder / "ids", "ids", IDS, (ids, ids))
         if arguments.only in ("", "windows"):
@@ -158,6 +172,10 @@ def main():
             check_job(checks, arguments, folder / "groups", "groups", GROUPS, (ids, rows))
         if arguments.only in ("", "disk"):
             check_full_disk(checks, arguments, folder / "disk", (ids, ids))
+        if arguments.only in ("", "joins"):
+            rows = 10 * (arguments.limit_mb << 20) // WIDE_BYTES
+            _, end_with_a = write_events(arguments.events, rows, seed=2, id_bytes=WIDE_BYTES)
+            check_job(checks, arguments, folder / "joins", "joins", JOINS, (rows - BEHIND, end_with_a))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     checks.finish()
