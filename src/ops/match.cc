@@ -118,9 +118,7 @@ class Match : public Operator {
     });
     out.add(kMatchRowsSection, kMatchVersion, rows.take());
     out.add(kMatchRunsSection, kMatchVersion, runs.take());
-    StoredRowsWriter waiting(options_.input);
-    waiting_.for_each([&](const WaitingRows::Row& row) { waiting.row(*row.batch, row.row); });
-    out.add(kMatchWaitingSection, kMatchVersion, waiting.take());
+    out.add_deferred(kMatchWaitingSection, kMatchVersion, waiting_.writer(options_.input));
     return Status();
   }
 

@@ -95,9 +95,7 @@ class OverAggregate : public Operator {
       forgets.put(each.time);
     }
     out.add(kOverForgetsSection, kOverVersion, forgets.take());
-    StoredRowsWriter waiting(options_.input);
-    waiting_.for_each([&](const WaitingRows::Row& row) { waiting.row(*row.batch, row.row); });
-    out.add(kOverWaitingSection, kOverVersion, waiting.take());
+    out.add_deferred(kOverWaitingSection, kOverVersion, waiting_.writer(options_.input));
     return Status();
   }
 

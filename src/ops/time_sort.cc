@@ -71,9 +71,7 @@ class TimeSort : public Operator {
   }
 
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    StoredRowsWriter waiting(options_.input);
-    waiting_.for_each([&](const WaitingRows::Row& row) { waiting.row(*row.batch, row.row); });
-    out.add("waiting", kTimeSortVersion, waiting.take());
+    out.add_deferred("waiting", kTimeSortVersion, waiting_.writer(options_.input));
     return Status();
   }
 

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/floor_div.h"
+#include "ops/stored_rows.h"
 
 namespace strand::ops {
 
@@ -35,14 +36,19 @@ std::vector<WaitingRows::Row> WaitingRows::take(int64_t through) {
   return due;
 }
 
-std::vector<const WaitingRows::Row*> WaitingRows::in_order() const {
-  std::vector<const Row*> rows;
-  rows.reserve(static_cast<size_t>(rows_));
-  for (const auto& [slice, list] : slices_) {
-    for (const Row& row : list) rows.push_back(&row);
-  }
-  std::ranges::sort(rows, {}, &Row::order);
-  return rows;
+std::function<Result<std::string>()> WaitingRows::writer(columnar::SchemaPtr schema, bool with_kinds) const {
+  auto rows = std::make_shared<std::vector<Row>>();
+  rows->reserve(static_cast<size_t>(rows_));
+  for (const auto& [slice, list] : slices_) rows->insert(rows->end(), list.begin(), list.end());
+  return [rows, schema = std::move(schema), with_kinds]() -> Result<std::string> {
+    std::ranges::sort(*rows, {}, &Row::order);
+    StoredRowsWriter out(schema);
+    for (const Row& row : *rows) {
+      if (with_kinds) out.put(static_cast<uint8_t>(row.batch->kind(row.row)));
+      out.row(*row.batch, row.row);
+    }
+    return out.take();
+  };
 }
 
 }  // namespace strand::ops

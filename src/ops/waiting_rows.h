@@ -1,9 +1,12 @@
 // Rows that wait for event time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,7 +15,7 @@
 namespace strand::ops {
 
 /// Rows in the batches in which they came, until event time takes them. A batch is kept while one of its rows
-/// waits. Belongs to one operator.
+/// waits or is being written. Belongs to one operator.
 class WaitingRows {
  public:
   struct Row {
@@ -33,11 +36,9 @@ class WaitingRows {
 
   /// Takes the rows with time <= `through`, in the order of time and arrival.
   std::vector<Row> take(int64_t through);
-  /// Calls f(row) for each that waits, in the order of arrival.
-  template <class F>
-  void for_each(F&& f) const {
-    for (const Row* row : in_order()) f(*row);
-  }
+  /// Writes those that wait now, as StoredRowsWriter does, in the order of arrival; for any thread.
+  /// `with_kinds`: each behind its kind.
+  std::function<Result<std::string>()> writer(columnar::SchemaPtr schema, bool with_kinds = false) const;
   int64_t rows() const { return rows_; }
   int64_t memory_bytes() const { return rows_ * static_cast<int64_t>(sizeof(Row)) + *batch_bytes_; }
 
@@ -45,11 +46,11 @@ class WaitingRows {
   static constexpr int64_t kSlice = 1'000;  // ms of event time that are looked through at once
   static int64_t slice_of(int64_t time);
   std::shared_ptr<const columnar::Batch> hold(const columnar::Batch& batch) const;
-  std::vector<const Row*> in_order() const;
 
   std::map<int64_t, std::vector<Row>> slices_;
   std::shared_ptr<const columnar::Batch> current_;
-  std::shared_ptr<int64_t> batch_bytes_ = std::make_shared<int64_t>(0);
+  // Batches go wherever the last that reads them is.
+  std::shared_ptr<std::atomic<int64_t>> batch_bytes_ = std::make_shared<std::atomic<int64_t>>(0);
   uint64_t next_order_ = 0;
   int64_t rows_ = 0;
 };
