@@ -1,4 +1,5 @@
-// Snapshots whose files are written while rows go on: they hold what was there at the barrier, also beyond memory.
+// Snapshots whose files are written while rows go on: they hold what was there at the barrier, also beyond
+// memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -8,8 +9,10 @@
 #include "base/random.h"
 #include "ops/interval_join.h"
 #include "ops/operators.h"
+#include "ops/over_aggregate.h"
 #include "ops/regular_join.h"
 #include "ops/rowtime_deduplicate.h"
+#include "ops/temporal_join.h"
 #include "ops/top_n.h"
 #include "state/spill/memory_spill.h"
 #include "tests/support/click_rows.h"
@@ -115,6 +118,32 @@ OperatorHarness::Make regular_job(bool outer) {
   }
   options.output = std::make_shared<const columnar::Schema>(std::move(fields));
   return [options] { return make_regular_join(options); };
+}
+
+/// Each row with the newest text of its number.
+Result<OperatorPtr> versions() {
+  TemporalJoinOptions options;
+  std::vector<columnar::Field> fields;
+  for (auto& side : options.sides) {
+    side = {click_schema(), {2}, 1};
+    fields.insert(fields.end(), side.schema->fields().begin(), side.schema->fields().end());
+  }
+  options.outer = true;
+  options.pairs = options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return make_temporal_join(options);
+}
+
+/// Each row with how many of its number there were before.
+Result<OperatorPtr> counted_so_far() {
+  OverOptions options;
+  options.input = click_schema();
+  options.keys = {2};
+  options.time_column = 1;
+  options.aggregates = {extremes()[0]};
+  std::vector<columnar::Field> fields = click_schema()->fields();
+  fields.push_back({"n", options.aggregates[0].type});
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return make_over_aggregate(options);
 }
 
 /// The two highest texts of each number.
@@ -235,6 +264,8 @@ RC_GTEST_PROP(FrozenState, ValuesOfGroups, ()) { check_late_files(distinct_texts
 RC_GTEST_PROP(FrozenState, Ranks, ()) { check_late_files(ranks); }
 RC_GTEST_PROP(FrozenState, TheLastRowOfEachKey, ()) { check_late_files(row_of_each(false)); }
 RC_GTEST_PROP(FrozenState, TheFirstRowOfEachKey, ()) { check_late_files(row_of_each(true)); }
+RC_GTEST_PROP(FrozenState, RowsThatWait, ()) { check_late_files(counted_so_far); }
+RC_GTEST_PROP(FrozenState, Versions, ()) { check_late_files(versions, 2); }
 RC_GTEST_PROP(FrozenState, OuterRegularJoins, ()) { check_late_files(regular_job(true), 2); }
 
 /// Nothing stays in memory for longer than a batch.
@@ -252,6 +283,7 @@ RC_GTEST_PROP(BeyondMemory, WindowsWithEarlyTotalsStayInMemory, ()) {
 
 RC_GTEST_PROP(BeyondMemory, RegularJoins, ()) { check_beyond_memory(regular_job(false), 2); }
 RC_GTEST_PROP(BeyondMemory, OuterRegularJoins, ()) { check_beyond_memory(regular_job(true), 2); }
+RC_GTEST_PROP(BeyondMemory, Versions, ()) { check_beyond_memory(versions, 2); }
 RC_GTEST_PROP(BeyondMemory, ValuesOfGroups, ()) { check_beyond_memory(distinct_texts); }
 RC_GTEST_PROP(BeyondMemory, Ranks, ()) { check_beyond_memory(ranks); }
 RC_GTEST_PROP(BeyondMemory, TheLastRowOfEachKey, ()) { check_beyond_memory(row_of_each(false)); }

@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "base/bytes.h"
+#include "ops/row_bytes.h"
 #include "ops/timed_rows_test.h"
+#include "state/key_table.h"
 #include "tests/support/operator_harness.h"
 
 namespace strand::ops {
@@ -15,6 +18,7 @@ using strand::testing::timed_batch;
 using strand::testing::timed_schema;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr int kRows = 0;
 constexpr int kVersions = 1;
@@ -111,6 +115,40 @@ TEST(TemporalJoin, WaitingRowsAndVersionsGoOnAfterARestoreAndLateRowsNeedNoNewEv
     EXPECT_THAT(op.output(), ElementsAre("-D[usd, 11, " + second_text(7) + ", null, null, null]",
                                          found("usd", 10, 9, 7, 8)));
   }
+}
+
+// Before versions lay in a log, a snapshot held all of them in one section.
+TEST(TemporalJoin, VersionsOfAnEarlierFormAreRead) {
+  auto op = joined();
+  const columnar::Batch batch = timed_batch({{"eur", 2, 1'000}, {"usd", 7, 2'000}, {"usd", 7, 3'000}});
+  std::vector<uint64_t> hashes;
+  columnar::hash_rows(batch, std::vector<size_t>{0}, hashes);
+  ByteWriter bytes;
+  for (uint32_t row = 0; row < 3; ++row) {
+    state::KeyTable::encode_key(hashes[row], row == 0 ? "eur" : "usd", bytes);
+    bytes.put(int64_t{1'000} * (row + 1));
+    bytes.put(static_cast<uint8_t>(row == 2 ? 1 : 0));  // deleted
+    bytes.put_string(RowBytes(3).encode(batch, row));
+  }
+  state::SnapshotBuilder builder(Epoch{1}, {0, 127});
+  builder.set_operator("op");
+  builder.add("versions", 1, bytes.take());
+  auto sections = builder.write(*op.files(), "files");
+  ASSERT_TRUE(sections.ok());
+  op.restore({Epoch{1}, *sections, {}, {}}, 2);
+  op.batch(timed_batch({{"eur", 10, 3'000}, {"usd", 11, 2'000}, {"usd", 12, 3'000}}), kRows);
+  op.watermark(EventTime{4'000});
+  EXPECT_THAT(op.output(), UnorderedElementsAre(found("eur", 10, 3, 2, 1), found("usd", 11, 2, 7, 2)));
+}
+
+TEST(TemporalJoin, AVersionThatIsToldAgainReplacesTheOneOfItsTime) {
+  auto op = joined();
+  op.batch(timed_batch({{"eur", 2, 1'000}, {"eur", 3, 1'000, RowKind::kUpdateAfter}}), kVersions);
+  op.restore(op.snapshot(), 1);
+  op.batch(timed_batch({{"eur", 4, 1'000, RowKind::kUpdateAfter}, {"eur", 5, 2'000}}), kVersions);
+  op.batch(timed_batch({{"eur", 10, 1'500}}), kRows);
+  op.watermark(EventTime{3'000});
+  EXPECT_THAT(op.output(), ElementsAre(found("eur", 10, 1, 4, 1).replace(32, 3, "500")));
 }
 
 }  // namespace
