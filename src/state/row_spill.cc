@@ -157,14 +157,41 @@ Status RowSpill::for_each(const Visit& f) const {
   });
 }
 
+Status RowSpill::change(const std::function<Result<bool>(std::string_view, std::string&)>& change) {
+  if (store_ == nullptr) return Status();
+  ++changes_;
+  std::vector<std::pair<std::string, std::string>> rows;
+  size_t bytes = 0;
+  const auto put_changed = [&] {
+    rows_ -= static_cast<int64_t>(rows.size());  // that are there already
+    const Status status = put(rows.size(), [&](size_t i, std::string& key, std::string& value) {
+      key = rows[i].first;
+      value = rows[i].second;
+    });
+    rows.clear();
+    bytes = 0;
+    return status;
+  };
+  STRAND_OK(for_each([&](std::string_view key, std::string_view old) -> Status {
+    std::string value(old);
+    STRAND_TRY(const bool changed, change(key, value));
+    if (!changed) return Status();
+    bytes += key.size() + value.size();
+    rows.emplace_back(key, std::move(value));
+    return bytes < space_.section_bytes() ? Status() : put_changed();
+  }));
+  return put_changed();
+}
+
 bool RowSpill::shall_write_whole() const {
+  if (changes_ != changes_written_) return true;
   uint64_t bytes = 0;
   for (const SectionRef& ref : durable_) bytes += ref.length;
   return bytes > std::max(kWholeFrom, 2 * whole_bytes_);
 }
 
 void RowSpill::snapshot(SnapshotBuilder& out) {
-  attempt_ = {out.epoch(), next_piece_, store_ != nullptr && shall_write_whole()};
+  attempt_ = {out.epoch(), next_piece_, store_ != nullptr && shall_write_whole(), changes_};
   if (attempt_.whole) return add_whole(out);
   for (SectionRef ref : durable_) {
     // Of what another subtask had written, only the part that is this one's now.
@@ -226,6 +253,7 @@ std::vector<SectionRef> RowSpill::written(Epoch epoch, const std::vector<Section
   if (epoch != attempt_.epoch) return others;
   if (attempt_.whole) {
     durable_.clear();
+    changes_written_ = attempt_.changes;
     whole_bytes_ = 0;
     for (const SectionRef& ref : added) whole_bytes_ += ref.length;
   }

@@ -51,6 +51,9 @@ class RowSpill {
               const std::function<void(size_t i, std::string_view value)>& found);
   /// Visits all rows by key, as they are when it is called.
   Status for_each(const Visit& f) const;
+  /// Gives rows other values: change(key, value) says whether it did. No older section holds any more, so the
+  /// next snapshot writes all rows anew.
+  Status change(const std::function<Result<bool>(std::string_view key, std::string& value)>& change);
 
   void snapshot(SnapshotBuilder& out);
   /// Learns of files, and returns the sections that are not of this class.
@@ -74,6 +77,7 @@ class RowSpill {
     Epoch epoch{0};
     uint64_t until = 0;  // pieces before it are in it
     bool whole = false;
+    int64_t changes = 0;  // that are in it, if it is whole
   };
   Status open();
   Status stage(size_t n, const Row& row);
@@ -92,8 +96,10 @@ class RowSpill {
   std::deque<Piece> staged_;
   std::vector<SectionRef> durable_;
   uint64_t whole_bytes_ = 0;  // of the sections when all rows were last written
-  Attempt attempt_;           // the newest
-  Status failed_;             // to be told at the next `put`
+  int64_t changes_ = 0;       // calls of `change`
+  int64_t changes_written_ = 0;
+  Attempt attempt_;  // the newest
+  Status failed_;    // to be told at the next `put`
 };
 
 }  // namespace strand::state
