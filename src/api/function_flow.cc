@@ -62,9 +62,12 @@ class KeyedFunctionFlow final : public KeyedFlow {
     return KeyedFlow::snapshot(epoch, out);
   }
   int64_t state_rows() const override { return KeyedFlow::state_rows() + host_.state_rows(); }
+  int64_t state_bytes() const override { return KeyedFlow::state_bytes() + host_.state_rows() * kValueBytes; }
   int64_t clock_readings() const override { return host_.clock_readings(); }
 
  private:
+  static constexpr int64_t kValueBytes = 128;  // of state of the subtask, about
+
   Result<std::unique_ptr<ops::KeyedOperator>> make_operator(const flow::OperatorContext& context) override {
     return std::unique_ptr<ops::KeyedOperator>(new KeyedCode(context.key_groups, host_));
   }

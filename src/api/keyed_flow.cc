@@ -12,17 +12,14 @@ Status KeyedFlow::open(flow::OperatorContext& context) {
   context_ = &context;
   share_ = obs::MemoryShare(context.memory);
   STRAND_TRY(op_, make_operator(context));
+  if (context.spill != nullptr) op_->spill_to(*context.spill);
   op_->set_clock(context.now);
   home_.keyed = &op_->keyed_state();
   return op_->open();
 }
 
 Status KeyedFlow::restore(const std::vector<state::Section>& parts) {
-  for (const state::Section& part : parts) {
-    if (part.ref.name != kKeyedSection) continue;
-    STRAND_OK(state::check_version(part.ref, kKeyedVersion));
-    STRAND_OK(op_->load(part.bytes()));
-  }
+  STRAND_OK(op_->keyed_state().restore(parts));
   share_.set(state_bytes());
   return Status();
 }
@@ -56,7 +53,14 @@ Status KeyedFlow::elements(size_t input, const columnar::Batch& batch) {
   }
   home_.has_key = true;
   Status status;
+  std::vector<int64_t> rows;
+  const bool spills = op_->keyed_state().spills();
+  if (spills) batch.for_each_row([&](int64_t row) { rows.push_back(row); });
+  size_t done = 0;
   batch.for_each_row([&](int64_t row) {
+    if (spills && status.ok() && done % kRowsAhead == 0)
+      status = bring_back(reader, std::span(rows).subspan(done));
+    ++done;
     if (!status.ok()) return;
     row_ = row;
     auto element = reader.read(row);
@@ -70,7 +74,17 @@ Status KeyedFlow::elements(size_t input, const columnar::Batch& batch) {
   });
   home_.has_key = false;
   reading_ = nullptr;
-  return status;
+  STRAND_OK(std::move(status));
+  return op_->make_room();
+}
+
+/// What the first of the rows will ask for.
+Status KeyedFlow::bring_back(const ElementReader& reader, std::span<const int64_t> rows) {
+  std::vector<ops::KeyedOperator::Coming> coming;
+  for (const int64_t row : rows.first(std::min(rows.size(), kRowsAhead)))
+    coming.push_back({reader.group(row), reader.key(row), reader.time(row)});
+  STRAND_OK(op_->make_room());
+  return op_->bring_back(coming);
 }
 
 Status KeyedFlow::emit_late(size_t input, const columnar::Batch& batch, flow::Emitter& out) {
@@ -100,11 +114,10 @@ WallTime KeyedFlow::next_wakeup() const {
   return first ? WallTime{*first} : WallTime::never();
 }
 
-Status KeyedFlow::snapshot(Epoch, state::SnapshotBuilder& out) {
-  out.add_deferred(
-      kKeyedSection, kKeyedVersion,
-      [frozen = op_->keyed_state().freeze()]() -> Result<std::string> { return frozen->encode(); });
-  return Status();
+Status KeyedFlow::snapshot(Epoch, state::SnapshotBuilder& out) { return op_->keyed_state().snapshot(out); }
+
+void KeyedFlow::snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) {
+  op_->keyed_state().written(epoch, refs);
 }
 
 }  // namespace strand::api

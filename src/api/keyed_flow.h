@@ -8,8 +8,7 @@
 namespace strand::api {
 
 /// Reads keyed batches row by row, gives the rows to a KeyedOperator, and hands on what it makes. Subclasses
-/// say what the operator is and what its code is given. State: section "keyed" (KeyedState::save), by key
-/// group.
+/// say what the operator is and what its code is given. State: that of KeyedState, by key group.
 ///
 /// Belongs to one task. The operator is made at `open`, when its key groups are known.
 class KeyedFlow : public flow::Operator, protected ops::StreamOutput {
@@ -24,16 +23,14 @@ class KeyedFlow : public flow::Operator, protected ops::StreamOutput {
   Status on_wakeup(flow::Emitter& out) override;
   WallTime next_wakeup() const override;
   Status snapshot(Epoch epoch, state::SnapshotBuilder& out) override;
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override;
   bool judges_lateness() const override { return true; }
   EventTime last_closed() const override { return op_->last_closed(); }
   int64_t state_rows() const override { return op_->keyed_state().entries(); }
-  int64_t state_bytes() const override { return state_rows() * kEntryBytes; }
+  int64_t state_bytes() const override { return op_->keyed_state().bytes(); }
+  bool spills() const override { return true; }
 
  protected:
-  static constexpr int64_t kEntryBytes = 128;  // of an entry of state, about
-  static constexpr const char* kKeyedSection = "keyed";
-  static constexpr int32_t kKeyedVersion = 1;
-
   virtual Result<std::unique_ptr<ops::KeyedOperator>> make_operator(const flow::OperatorContext& context) = 0;
   /// States are there and loaded: called once, before the first of the calls below.
   virtual void start() {}
@@ -67,9 +64,11 @@ class KeyedFlow : public flow::Operator, protected ops::StreamOutput {
 
  private:
   Status elements(size_t input, const columnar::Batch& batch);
+  Status bring_back(const ElementReader& reader, std::span<const int64_t> rows);
   Status emit_late(size_t input, const columnar::Batch& batch, flow::Emitter& out);
 
   obs::MemoryShare share_;
+  static constexpr size_t kRowsAhead = 256;
   std::vector<uint32_t> late_;  // rows of the batch
   int64_t row_ = 0;
   int64_t skipped_ = 0;

@@ -17,6 +17,8 @@ struct StoredElement {
   double measure() const { return compared_by; }
 };
 
+inline int64_t held_bytes(const StoredElement& element) { return state::held_bytes(element.bytes); }
+
 }  // namespace strand::api
 
 template <>
@@ -78,22 +80,17 @@ struct WindowHost {
 /// Contents that can be told of again after a restore.
 class ToldContents : public ops::WindowContents {
  public:
-  /// The windows that have contents, in the order of keys.
-  virtual std::vector<state::StateKey> windows() = 0;
+  /// Calls f for the windows that have contents, in the order of keys.
+  virtual void for_each_window(const std::function<void(const state::StateKey&)>& f) = 0;
 };
-
-template <class V>
-std::vector<state::StateKey> keys_of(state::Table<V>& table) {
-  std::vector<state::StateKey> keys;
-  table.for_each([&](const state::StateKey& key, V&) { keys.push_back(key); });
-  return keys;
-}
 
 /// Elements folded as they come, into bytes.
 class FoldedBytes final : public ToldContents {
  public:
   explicit FoldedBytes(WindowHost& host) : host_(host) {}
-  std::vector<state::StateKey> windows() override { return keys_of(*table_); }
+  void for_each_window(const std::function<void(const state::StateKey&)>& f) override {
+    state_->for_each_key(*table_, f);
+  }
   Status open(state::KeyedState& state) override {
     state_ = &state;
     STRAND_TRY(table_, state.table<std::string>(kContents, "fold<" + host_.code->stored_type() + ">"));
@@ -138,7 +135,9 @@ class FoldedBytes final : public ToldContents {
 /// Every element.
 class KeptElements final : public ToldContents {
  public:
-  std::vector<state::StateKey> windows() override { return keys_of(*table_); }
+  void for_each_window(const std::function<void(const state::StateKey&)>& f) override {
+    state_->for_each_key(*table_, f);
+  }
   KeptElements(WindowHost& host, const WindowSpec& spec) : host_(host), measure_(spec.measure) {
     for (const RowType* type : spec.inputs) types_.push_back(type);
     if (!spec.evictor) return;
@@ -389,18 +388,20 @@ class WindowFlow final : public KeyedFlow {
   Status tell_again() {
     state::KeyedState& state = op_->keyed_state();
     home_.has_key = true;
-    for (const state::StateKey& key : contents_->windows()) {
+    Status told;
+    contents_->for_each_window([&](const state::StateKey& key) {
       const window::Window window{key.space.first, key.space.second};
-      if (EventTime{window.last()} > context_->judge(key.group)) continue;
+      if (!told.ok() || EventTime{window.last()} > context_->judge(key.group)) return;
       state.set_key(key.group, key.key);
       const ops::Firing::Facts facts{.window = window,
                                      .watermark = context_->judge(key.group),
                                      .now = context_->now,
                                      .timestamp = {window.last()}};
-      STRAND_OK(contents_->fire(ops::Firing(facts, state, *this), key.space));
-    }
+      told = contents_->fire(ops::Firing(facts, state, *this), key.space);
+    });
     home_.has_key = false;
-    return Status();
+    STRAND_OK(std::move(told));
+    return state.failed();
   }
 
   Result<std::unique_ptr<ops::KeyedOperator>> make_operator(const flow::OperatorContext& context) override {

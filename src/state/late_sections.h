@@ -4,6 +4,7 @@
 #include "state/aggregate_spill.h"
 #include "state/cold_groups.h"
 #include "state/id_section.h"
+#include "state/keyed/keyed_state.h"
 #include "state/row_log.h"
 #include "state/snapshot.h"
 
@@ -13,7 +14,8 @@ namespace strand::state {
 /// more than memory holds.
 inline bool is_read_late(const SectionRef& ref) {
   return ref.name == kIdsSection || ref.name == kMergedIdsSection || AggregateSpill::is_run(ref) ||
-         RowSpill::is_section(ref) || RowLog::is_section(ref) || ref.name == kHotGroupsSection;
+         RowSpill::is_section(ref) || RowLog::is_section(ref) || ref.name == kHotGroupsSection ||
+         ref.name == kKeyedSection;
 }
 
 }  // namespace strand::state

@@ -16,6 +16,7 @@
 #include "sim/world/script_source.h"
 #include "sim/world/sim_connector.h"
 #include "sim/world/virtual_driver.h"
+#include "state/spill/memory_spill.h"
 #include "strandline/stream.h"
 
 namespace strand::testing {
@@ -135,6 +136,12 @@ class JobRunner {
   int64_t clock_readings(const std::string& id) { return clock_readings_[id]; }
   const NotedEvents& events() const { return events_; }
   runtime::JobOptions& options() { return options_; }
+  /// State is in a store, and comes back for each batch.
+  void keep_nothing_in_memory() {
+    options_.spill_space = [](env::FileSystem&) -> Result<std::unique_ptr<state::SpillSpace>> {
+      return state::make_memory_space(0);
+    };
+  }
   void set_job(Make make) { make_ = std::move(make); }
   sim::SimStore& store() { return store_; }
 
@@ -220,20 +227,23 @@ class JobRunner {
 };
 
 /// The rows of table `log` are those of the run without interruption, wherever the job is killed or stopped,
-/// and at parallelism 1, then 2, then 3.
+/// and at parallelism 1, then 2, then 3; in every second run no state stays in memory for longer than a
+/// batch.
 inline void expect_same_rows_wherever_it_is_killed(const std::function<std::unique_ptr<JobRunner>()>& make,
                                                    const std::vector<std::string>& tables,
                                                    int64_t input_millis) {
   const auto plain = make();
   plain->run();
+  bool spilled = false;
   for (const Leg::End end : {Leg::End::kKill, Leg::End::kStop}) {
     for (int64_t first = 150; first < input_millis; first += 350) {
       const auto killed = make();
+      if (std::exchange(spilled, !spilled)) killed->keep_nothing_in_memory();
       killed->run({{first, 1, end}, {700, 2, end}}, 3);
       if (::testing::Test::HasFatalFailure()) return;
       for (const std::string& table : tables) {
         EXPECT_EQ(killed->rows(table), plain->rows(table))
-            << "ended after " << first << " ms, table " << table;
+            << "ended after " << first << " ms, table " << table << (spilled ? "" : ", spilled");
       }
     }
   }

@@ -1,6 +1,9 @@
 // What all operators of the C++ API with state by key have in common.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "ops/stream/record.h"
 #include "state/keyed/keyed_state.h"
 
@@ -19,9 +22,21 @@ class KeyedOperator {
   KeyedOperator(const KeyedOperator&) = delete;
   KeyedOperator& operator=(const KeyedOperator&) = delete;
 
+  /// Before `open`: state that has no room in memory goes there.
+  void spill_to(state::SpillSpace& space) { state_.spill_to(space); }
   /// Opens states. Before or after `load`, once, before anything else.
   virtual Status open() = 0;
   Status process(int input, int32_t key_group, const Record& record, StreamOutput& out);
+  /// An element that is about to come.
+  struct Coming {
+    int32_t key_group;
+    std::string_view key;
+    std::optional<EventTime> time;
+  };
+  /// Elements that will be given to `process`: brings back what they will ask for, together.
+  Status bring_back(std::span<const Coming> coming);
+  /// Between two batches of elements.
+  Status make_room() { return state_.make_room(); }
   /// Event time has reached `watermark`, which may also be lower than the one before (after a restore).
   Status advance(EventTime watermark, StreamOutput& out);
   /// The clock has reached `now`: fires the processing timers up to it.
@@ -45,11 +60,17 @@ class KeyedOperator {
  protected:
   virtual Status on_element(int input, const Record& record, StreamOutput& out) = 0;
   virtual Status on_timer(state::TimeDomain domain, const state::Timer& timer, StreamOutput& out) = 0;
+  /// Adds what an element (or a timer, without a time) of a key will ask for beside the key's own state,
+  /// which is there already.
+  virtual void add_wanted(const Coming&, std::vector<state::StateKey>&) {}
 
   state::KeyedState state_;
 
  private:
+  static constexpr size_t kTimersAhead = 256;
   Status fire(state::TimeDomain domain, int64_t until, StreamOutput& out);
+  Status bring_back_for(const state::Timer& next, const state::Timers& timers);
+  Status bring_back_wanted(std::span<const Coming> coming);
   EventTime watermark_ = EventTime::min();
   WallTime now_;
 };

@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "state/keyed/codec.h"
+#include "state/keyed/held_bytes.h"
 #include "state/keyed/timers.h"
 
 namespace strand::ops {
@@ -21,6 +22,10 @@ struct Record {
   const void* element = nullptr;
   double measure() const { return static_cast<double>(value); }
 };
+
+inline int64_t held_bytes(const Record& record) {
+  return state::held_bytes(record.key) + state::held_bytes(record.payload);
+}
 
 /// Takes what an operator of the C++ API emits, at once.
 class StreamOutput {

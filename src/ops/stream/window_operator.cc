@@ -101,6 +101,22 @@ Status StreamWindowOperator::open() {
   return options_.contents->open(state_);
 }
 
+void StreamWindowOperator::add_wanted(const Coming& coming, std::vector<state::StateKey>& wanted) {
+  const std::string key(coming.key);
+  if (!assigner_.merging()) {
+    if (!coming.time && assigner_.event_time()) return;
+    if (!assigner_.assign({coming.time, 0}, now(), assigned_).ok()) return;
+    for (const Window window : assigned_) wanted.push_back({coming.key_group, key, space(window)});
+    return;
+  }
+  const auto* entries = merging_->find({coming.key_group, coming.key, {}});
+  if (entries == nullptr) return;
+  for (const MergingWindows::Entry& entry : *entries) {
+    wanted.push_back({coming.key_group, key, space(entry.window)});
+    if (entry.state != entry.window) wanted.push_back({coming.key_group, key, space(entry.state)});
+  }
+}
+
 Status StreamWindowOperator::on_element(int, const Record& record, StreamOutput& out) {
   const int64_t gap = options_.gap_of ? options_.gap_of(record) : 0;
   STRAND_OK(assigner_.assign({record.time, gap}, now(), assigned_));

@@ -59,6 +59,8 @@ class StreamWindowOperator : public KeyedOperator {
 
   Status on_element(int input, const Record& record, StreamOutput& out) override;
   Status on_timer(state::TimeDomain domain, const state::Timer& timer, StreamOutput& out) override;
+  /// The windows of the element; all of its key where they merge.
+  void add_wanted(const Coming& coming, std::vector<state::StateKey>& wanted) override;
 
   /// Adds the element to one window that is not over, and does what the trigger says.
   Status add_to_window(const Record& record, Window window, Window state_window, StreamOutput& out);

@@ -1,4 +1,4 @@
-// The keyed state of one operator on the heap: named tables, timers, and the key that is being worked on.
+// The keyed state of one operator: named tables, timers, and the key that is being worked on.
 #pragma once
 
 #include <array>
@@ -8,12 +8,20 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "state/keyed/cold_state.h"
 #include "state/keyed/table.h"
 #include "state/keyed/timers.h"
 
 namespace strand::state {
 
-/// A table as saved, which nobody has asked for yet. Immutable.
+/// What was in memory, and the timers.
+inline constexpr const char* kKeyedSection = "keyed";
+
+/// When the snapshot was taken, for values that snapshots leave out: those handed over are looked at when
+/// they are read.
+inline constexpr const char* kKeyedClockSection = "keyed-clock";
+
+/// A table as saved, which nobody has asked for yet. Does not change while a snapshot holds it.
 struct SavedTable {
   std::string type;
   std::vector<RawEntry> entries;
@@ -40,6 +48,10 @@ struct FrozenKeyedState {
 /// old subtasks that overlap. A table that nobody has asked for yet is kept as saved: functions may open
 /// their states late, and a state that is no longer used is not lost. Values of another type are carried over
 /// where nothing is lost by that (base/stored_type.h), else refused.
+///
+/// With `spill_to`, values that have no room in memory are in a ColdState; timers stay. Snapshots of both
+/// kinds of state are read by both: what was handed over is in sections of a RowSpill, and the section of
+/// what was in memory wins over them.
 class KeyedState {
  public:
   static constexpr int32_t kVersion = 1;
@@ -77,6 +89,22 @@ class KeyedState {
     return table;
   }
 
+  /// Before any state is opened: values without room in memory go there.
+  void spill_to(SpillSpace& space) { cold_ = std::make_unique<ColdState>(space, own_); }
+  bool spills() const { return cold_ != nullptr; }
+  /// The values of these keys will be asked for: those that are elsewhere come back together.
+  Status bring_back(std::span<const StateKeyView> keys) {
+    return cold_ != nullptr ? cold_->bring_back(keys) : Status();
+  }
+  /// Between two batches. Nobody holds a value of a table.
+  Status make_room() { return cold_ != nullptr ? cold_->make_room() : Status(); }
+  /// What went wrong in a call of a table since the state was made.
+  Status failed() const { return cold_ != nullptr ? cold_->failed() : Status(); }
+
+  /// Calls f(key) for the keys of a table, in order; f may change state. Values come back some at a time.
+  template <class V, class F>
+  void for_each_key(Table<V>& table, F&& f);
+
   Timers& timers(TimeDomain domain) { return timers_[static_cast<size_t>(domain)]; }
   const Timers& timers(TimeDomain domain) const { return timers_[static_cast<size_t>(domain)]; }
 
@@ -84,24 +112,52 @@ class KeyedState {
   std::shared_ptr<FrozenKeyedState> freeze() const;
   std::string save() const { return freeze()->encode(); }
   Status load(std::string_view bytes);
+  /// The same as sections.
+  Status snapshot(SnapshotBuilder& out);
+  void written(Epoch epoch, const std::vector<SectionRef>& refs) {
+    if (cold_ != nullptr) cold_->written(epoch, refs);
+  }
+  Status restore(const std::vector<Section>& sections);
 
   /// Values held, over all tables.
   int64_t entries() const;
+  int64_t bytes() const;
 
  private:
+  static constexpr int64_t kEntryBytes = 128;  // of an entry and of a timer, about
+  static constexpr size_t kVisited = 256;      // keys whose values come back at once
   static Result<TypeChange> change_of(const std::string& name, const std::string& saved,
                                       const std::string& wanted);
   static Status other_type(const std::string& name, const std::string& saved, const std::string& wanted);
   Status adopt(const std::string& name, std::unique_ptr<TableBase> table);
   Status load_table(ByteReader& in);
+  Status load_entries(ByteReader& in, const std::string& name);
+  Status load_cold(ByteReader& in, const std::string& name);
+  Status load_handed_over(const std::vector<Section>& sections, const ColdState::ClockOf& saved_at);
+  Status visit(const std::string& name, const std::function<void(const StateKey&)>& f);
 
   KeyGroupRange own_;
   int32_t group_ = 0;
   std::string key_;
   WallTime now_;
   std::map<std::string, std::unique_ptr<TableBase>> tables_;
-  std::map<std::string, std::shared_ptr<const SavedTable>> not_opened_;
+  std::map<std::string, std::shared_ptr<SavedTable>> not_opened_;
+  std::map<std::string, TypeChange> changes_;  // of open tables, while parts are loaded
   Timers timers_[2];
+  std::unique_ptr<ColdState> cold_;  // null: everything is in memory
 };
+
+template <class V, class F>
+void KeyedState::for_each_key(Table<V>& table, F&& f) {
+  if (cold_ == nullptr) {
+    for (const StateKey& key : table.keys()) f(key);
+    return;
+  }
+  for (const auto& [name, each] : tables_) {
+    if (each.get() != &table) continue;
+    if (Status status = visit(name, f); !status.ok()) cold_->fail(std::move(status));
+    return;
+  }
+}
 
 }  // namespace strand::state

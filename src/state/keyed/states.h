@@ -59,6 +59,13 @@ inline Status change_type(std::map<std::string, Timed<std::string>>& map, const 
   return Status();
 }
 
+template <class T>
+int64_t held_bytes(const Timed<T>& timed)
+  requires(!std::is_trivially_copyable_v<Timed<T>>)
+{
+  return held_bytes(timed.value);
+}
+
 /// What the kinds share: a table, the current key, and the rule of expiry.
 template <class Stored>
 class KeyedHandle {
@@ -129,12 +136,10 @@ class ValueState : public KeyedHandle<Timed<T>> {
   /// Every key that has a value, in key order, with the value as `get` would give it.
   template <class F>
   void for_each_key(F&& f) {
-    std::vector<StateKey> keys;
-    this->table_->for_each([&](const StateKey& key, Timed<T>&) { keys.push_back(key); });
-    for (const StateKey& key : keys) {
+    this->state_->for_each_key(*this->table_, [&](const StateKey& key) {
       this->state_->set_key(key.group, key.key);
       f(key.key, get(key.space));
-    }
+    });
   }
 
  private:

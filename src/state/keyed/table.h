@@ -11,6 +11,8 @@
 #include "base/ids.h"
 #include "base/stored_type.h"
 #include "state/keyed/codec.h"
+#include "state/keyed/cold_table.h"
+#include "state/keyed/held_bytes.h"
 #include "state/keyed/state_key.h"
 
 namespace strand::state {
@@ -38,6 +40,26 @@ class TableBase {
   virtual std::unique_ptr<FrozenTable> freeze(WallTime now) const = 0;
   /// `change`: the value was saved as another type; null: as this one.
   virtual Status load(const RawEntry& entry, const TypeChange* change) = 0;
+  /// Whether the value of a key is in memory.
+  virtual bool has(const StateKeyView& key) const = 0;
+
+  // For a table that keeps part of its values elsewhere.
+  virtual void spill_to(ColdTable& cold) = 0;
+  /// Tells how many bytes it has.
+  virtual void measure() = 0;
+  /// The keys of a group whose values are in memory, sorted.
+  virtual std::vector<const StateKey*> sorted(int32_t group) const = 0;
+  virtual std::string encoded(const StateKey& key) const = 0;
+  /// A value that `encoded` gave is here again.
+  virtual Status bring_back(const StateKeyView& key, std::string_view value) = 0;
+  /// Gives up all values in memory, without a trace.
+  virtual void clear() = 0;
+  /// Whether snapshots leave values out, and what such a snapshot would hold of an encoded value: empty if
+  /// nothing.
+  virtual bool prunes() const = 0;
+  virtual Result<std::string> pruned(std::string_view value, WallTime now) const = 0;
+  /// An encoded value as one of this type.
+  virtual Result<std::string> changed(std::string_view value, const TypeChange& change) const = 0;
 };
 
 /// Makes a stored value one of the new type. Overloaded for what can be: values that are bytes of the C++
@@ -55,8 +77,11 @@ inline Status change_type(std::string& value, const TypeChange& change) {
 /// StateKey.
 ///
 /// A freeze copies nothing: it marks the groups as being read. Whoever gets a value of a marked group for the
-/// first time has the group copied before, so that the reader, on another thread, has it as it was. Belongs
-/// to one task; a frozen table outlives it.
+/// first time has the group copied before, so that the reader, on another thread, has it as it was.
+///
+/// With a ColdTable it holds some of its values only: what is asked for and not here is fetched. It then
+/// counts its bytes; the value that was touched last may still grow, and is measured when another one is
+/// touched. Belongs to one task; a frozen table outlives it.
 template <class V>
 class Table : public TableBase {
  public:
@@ -66,33 +91,46 @@ class Table : public TableBase {
   explicit Table(std::string type = Codec<V>::name()) : type_(std::move(type)) {}
 
   V* find(const StateKeyView& key) {
-    const Group* group = existing(key.group);
-    if (group == nullptr || group->values.find(key) == group->values.end()) return nullptr;
-    return &writable(key.group).values.find(key)->second;
+    if (!has(key) && (cold_ == nullptr || !cold_->fetch(key))) return nullptr;
+    V& value = writable(key.group).values.find(key)->second;
+    if (cold_ != nullptr) touch(value);
+    return &value;
   }
   V& at(const StateKeyView& key) {
     Values& values = writable(key.group).values;
-    const auto found = values.find(key);
-    if (found != values.end()) return found->second;
-    ++entries_;
-    return values[StateKey{key.group, std::string(key.key), key.space}];
+    auto found = values.find(key);
+    if (found == values.end() && cold_ != nullptr && cold_->fetch(key)) found = values.find(key);
+    V& value = found != values.end() ? found->second : add(values, key);
+    if (cold_ != nullptr) touch(value);
+    return value;
   }
   void erase(const StateKeyView& key) {
-    if (find(key) == nullptr) return;
+    const V* value = find(key);
+    if (value == nullptr) return;
+    if (cold_ != nullptr) {
+      measure();
+      cold_->grow(-entry_bytes(key, *value));
+      cold_->erased(key);
+    }
     Values& values = writable(key.group).values;
     values.erase(values.find(key));
     --entries_;
   }
+  bool has(const StateKeyView& key) const override {
+    const Group* group = existing(key.group);
+    return group != nullptr && group->values.find(key) != group->values.end();
+  }
   /// By default a snapshot holds all values as they are.
   void on_save(Prune prune) { prune_ = std::move(prune); }
 
-  template <class F>
-  void for_each(F&& f) {
-    for (size_t group = 0; group < groups_.size(); ++group) {
-      if (groups_[group] == nullptr) continue;
-      Values& values = writable(static_cast<int32_t>(group)).values;
-      for (const StateKey* key : ordered(values)) f(*key, values.find(key->view())->second);
+  /// The keys of all values in memory, in order.
+  std::vector<StateKey> keys() const {
+    std::vector<StateKey> keys;
+    for (const GroupPtr& group : groups_) {
+      if (group == nullptr) continue;
+      for (const StateKey* key : ordered(group->values)) keys.push_back(*key);
     }
+    return keys;
   }
 
   std::string type() const override { return type_; }
@@ -110,6 +148,51 @@ class Table : public TableBase {
     if (change != nullptr) STRAND_OK(change_type(value, *change));
     at(entry.key.view()) = std::move(value);
     return {};
+  }
+
+  void spill_to(ColdTable& cold) override { cold_ = &cold; }
+  void measure() override {
+    if (touched_ != nullptr) cold_->grow(held_bytes(*touched_) - touched_bytes_);
+    touched_ = nullptr;
+  }
+  std::vector<const StateKey*> sorted(int32_t group) const override {
+    const Group* there = existing(group);
+    return there == nullptr ? std::vector<const StateKey*>() : ordered(there->values);
+  }
+  std::string encoded(const StateKey& key) const override {
+    ByteWriter bytes;
+    Codec<V>::encode(existing(key.group)->values.find(key.view())->second, bytes);
+    return bytes.take();
+  }
+  Status bring_back(const StateKeyView& key, std::string_view bytes) override {
+    ByteReader in(bytes);
+    STRAND_TRY(V value, Codec<V>::decode(in));
+    V& added = add(writable(key.group).values, key);
+    added = std::move(value);
+    cold_->grow(held_bytes(added));
+    return {};
+  }
+  void clear() override {
+    touched_ = nullptr;
+    groups_.clear();
+    entries_ = 0;
+  }
+  bool prunes() const override { return prune_ != nullptr; }
+  Result<std::string> pruned(std::string_view bytes, WallTime now) const override {
+    ByteReader in(bytes);
+    STRAND_TRY(V value, Codec<V>::decode(in));
+    if (!prune_(value, now)) return std::string();
+    ByteWriter out;
+    Codec<V>::encode(value, out);
+    return out.take();
+  }
+  Result<std::string> changed(std::string_view bytes, const TypeChange& change) const override {
+    ByteReader in(bytes);
+    STRAND_TRY(V value, Codec<V>::decode(in));
+    STRAND_OK(change_type(value, change));
+    ByteWriter out;
+    Codec<V>::encode(value, out);
+    return out.take();
   }
 
  private:
@@ -180,6 +263,25 @@ class Table : public TableBase {
     std::sort(keys.begin(), keys.end(), [](const StateKey* a, const StateKey* b) { return *a < *b; });
     return keys;
   }
+  /// Of a value and its place in the hash table.
+  static int64_t entry_bytes(const StateKeyView& key, const V& value) {
+    constexpr int64_t kPlace = 40;  // links, block, bucket
+    constexpr size_t kInside = 15;
+    const auto long_key = static_cast<int64_t>(key.key.size() > kInside ? key.key.size() + 16 : 0);
+    return static_cast<int64_t>(sizeof(typename Values::value_type)) + kPlace + long_key + held_bytes(value);
+  }
+  V& add(Values& values, const StateKeyView& key) {
+    ++entries_;
+    V& value = values[StateKey{key.group, std::string(key.key), key.space}];
+    if (cold_ != nullptr) cold_->grow(entry_bytes(key, value));
+    return value;
+  }
+  void touch(V& value) {
+    if (&value == touched_) return;
+    measure();
+    touched_ = &value;
+    touched_bytes_ = held_bytes(value);
+  }
   const Group* existing(int32_t group) const {
     const auto i = static_cast<size_t>(group);
     return i < groups_.size() ? groups_[i].get() : nullptr;
@@ -202,6 +304,9 @@ class Table : public TableBase {
   std::vector<GroupPtr> groups_;
   int64_t entries_ = 0;
   Prune prune_;
+  ColdTable* cold_ = nullptr;  // null: all values are in memory
+  V* touched_ = nullptr;       // last
+  int64_t touched_bytes_ = 0;
 };
 
 }  // namespace strand::state

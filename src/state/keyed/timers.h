@@ -37,6 +37,16 @@ class Timers {
   /// No timer is due before this time; nothing if there are none. Asking `pop_due` then brings it nearer.
   std::optional<int64_t> earliest() const;
   int64_t size() const { return live_ + fresh_waiting(); }
+  /// Timers of the time that is being fired which have not been taken yet, some of them erased.
+  size_t due() const { return due_.size(); }
+  /// Calls f(key) for the next `n` of them.
+  template <class F>
+  void for_due(size_t n, F&& f) const {
+    for (size_t i = due_.size(); i > 0 && n > 0; --i, --n) {
+      const Entry& entry = entries_[due_[i - 1].id];
+      if (entry.live) f(entry.timer.key);
+    }
+  }
   /// Timers that memory is held for.
   size_t slots() const { return entries_.size(); }
 
