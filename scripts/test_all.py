@@ -20,9 +20,11 @@ DECIDED = ["connectors/begin_statement_set", "expr_string/string_basic UPPER('ab
 
 def operators():
     play = [f"{BIN}/conformance", "operators", "tests/conformance/operators"]
-    for batch in (1, 7, 1024):
-        yield [*play, "--batch", str(batch), "--strict"]
-    yield [*play, "--restore-each-step"]
+    for backend in ("hashmap", "spill", "rocksdb"):
+        for batch in (1, 7, 1024):
+            yield [*play, "--batch", str(batch), "--strict", "--backend", backend]
+    for backend in ("hashmap", "spill"):
+        yield [*play, "--restore-each-step", "--backend", backend]
 
 
 def sql():

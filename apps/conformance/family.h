@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "state/spill/spill.h"
 
 namespace strand::conformance {
 
@@ -52,14 +53,17 @@ struct Family {
 /// does.
 inline constexpr const char* kFlinkRestore = "strand.compat.flink-restore";
 
-/// The replay of a case of `family` with `config`.
-Family make_family(const std::string& family, const Json& config);
+/// The replay of a case of `family` with `config`. `spill_space`: where operators with keys keep what has no
+/// room in memory, or empty.
+Family make_family(const std::string& family, const Json& config, const state::MakeSpillSpace& spill_space);
 
 std::optional<Family> make_watermark_family(const std::string& family, const Json& config);
 std::optional<Family> make_assigner_family(const std::string& family, const Json& config);
 std::optional<Family> make_key_family(const std::string& family, const Json& config);
-std::optional<Family> make_operator_family(const std::string& family, const Json& config);
-std::optional<Family> make_sql_family(const std::string& family, const Json& config);
+std::optional<Family> make_operator_family(const std::string& family, const Json& config,
+                                           const state::MakeSpillSpace& spill_space);
+std::optional<Family> make_sql_family(const std::string& family, const Json& config,
+                                      const state::MakeSpillSpace& spill_space);
 
 inline int64_t number(const Json& object, const char* name, int64_t absent) {
   const auto found = object.find(name);

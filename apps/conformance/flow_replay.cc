@@ -55,9 +55,10 @@ void FlowReplay::Collector::drain(Json& result) {
   }
 }
 
-FlowReplay::FlowReplay(FlowJob job, const Json& config)
+FlowReplay::FlowReplay(FlowJob job, const Json& config, const state::MakeSpillSpace& spill_space)
     : job_(std::move(job)),
       parallelism_(static_cast<int32_t>(number(config, "parallelism", 1))),
+      make_space_(spill_space),
       inputs_(job_.inputs),
       out_(job_) {}
 
@@ -91,6 +92,9 @@ Result<Json> FlowReplay::step(const Json& step) {
 
 Status FlowReplay::open(int32_t parallelism, const Snapshot* from) {
   lanes_.clear();
+  if (make_space_) {
+    STRAND_TRY(space_, make_space_(env_.files));
+  }
   for (int32_t i = 0; i < parallelism; ++i) {
     auto lane = std::make_unique<Lane>();
     lane->context.operator_id = "operator";
@@ -99,6 +103,7 @@ Status FlowReplay::open(int32_t parallelism, const Snapshot* from) {
     lane->context.key_groups = range_of(i, parallelism, kGroups);
     lane->context.ledger = &lane->ledger;
     lane->context.memory = &memory_;
+    lane->context.spill = space_.get();
     STRAND_TRY(lane->op, job_.make());
     if (from != nullptr && job_.floor) {
       for (const auto& part : from->floors) lane->context.floor.add(part.groups, part.floor);

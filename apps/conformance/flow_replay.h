@@ -8,6 +8,7 @@
 #include "conformance/family.h"
 #include "ops/operators.h"
 #include "sim/env/env.h"
+#include "state/spill/spill.h"
 #include "time/combined_status.h"
 
 namespace strand::conformance {
@@ -31,7 +32,7 @@ struct FlowJob {
 
 class FlowReplay : public Replay {
  public:
-  FlowReplay(FlowJob job, const Json& config);
+  FlowReplay(FlowJob job, const Json& config, const state::MakeSpillSpace& spill_space);
   Status start();
   Result<Json> step(const Json& step) override;
   bool takes_batches() const override { return true; }
@@ -72,6 +73,8 @@ class FlowReplay : public Replay {
   FlowJob job_;
   int32_t parallelism_;
   sim::SimEnv env_{0, WallTime{0}};
+  state::MakeSpillSpace make_space_;
+  std::unique_ptr<state::SpillSpace> space_;  // of all subtasks since the last restore; or null
   obs::MemoryAccount memory_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   time::CombinedStatus inputs_;

@@ -21,7 +21,6 @@ struct Options {
   std::string where;
   ReplayOptions replay;
   std::optional<int> parallelism;
-  state::MakeSpillSpace spill_space;
   bool strict = false;
   bool verbose = false;
 };
@@ -67,7 +66,7 @@ Result<Tally> run(const Options& options) {
   if (options.sql) {
     STRAND_TRY(const sql::Counts counts,
                sql::run({options.folder, options.where, options.verbose, options.parallelism,
-                         options.replay.restore_each_step, options.spill_space}));
+                         options.replay.restore_each_step, options.replay.spill_space}));
     return Tally{counts.passed, counts.failed, counts.unsupported};
   }
   STRAND_TRY(const Where where, Where::parse(options.where));
@@ -130,11 +129,13 @@ int main_with(int count, char** arguments) {
   sql->add_option("--where", options.where, "Only cases of these values: topic=window_tvf,case=hop");
   sql->add_option("--parallelism", options.parallelism, "Of cases that do not say their own")
       ->check(CLI::PositiveNumber);
-  sql->add_option("--backend", backend,
-                  "Where state lives: in memory (hashmap); nothing there for longer than a batch (spill); "
-                  "the same, in "
-                  "RocksDB (rocksdb)")
-      ->check(CLI::IsMember({"hashmap", "spill", "rocksdb"}));
+  for (CLI::App* command : {operators, sql}) {
+    command
+        ->add_option("--backend", backend,
+                     "Where state lives: in memory (hashmap); nothing there for longer than a batch (spill); "
+                     "the same, in RocksDB (rocksdb)")
+        ->check(CLI::IsMember({"hashmap", "spill", "rocksdb"}));
+  }
   CLI::App* functions = app.add_subcommand("functions", "Print docs/sql/functions.md");
   try {
     app.parse(count, arguments);
@@ -147,7 +148,7 @@ int main_with(int count, char** arguments) {
     return 0;
   }
   options.sql = sql->parsed();
-  if (!backend.empty()) options.spill_space = backend_of(backend);
+  if (!backend.empty()) options.replay.spill_space = backend_of(backend);
   return exit_code(run(options), options.strict);
 }
 

@@ -8,6 +8,7 @@
 #include "conformance/windows.h"
 #include "ops/stream/process_operator.h"
 #include "ops/stream/window_operator.h"
+#include "sim/env/env.h"
 #include "state/keyed/key_group.h"
 #include "time/combined_status.h"
 
@@ -73,13 +74,15 @@ struct Kind {
 
 class OperatorReplay : public Replay {
  public:
-  OperatorReplay(Kind kind, const Json& config)
+  OperatorReplay(Kind kind, const Json& config, const state::MakeSpillSpace& spill_space)
       : kind_(std::move(kind)),
+        make_space_(spill_space),
         max_parallelism_(static_cast<int32_t>(number(config, "max_parallelism", 128))),
         inputs_(kind_.inputs),
         now_{number(config, "start_processing_time", 0)} {}
 
   Status start(int32_t parallelism) {
+    STRAND_OK(env_.files.make_dirs("files"));
     STRAND_OK(open(parallelism, nullptr));
     for (Lane& lane : lanes_) STRAND_OK(lane.op->advance_clock(now_, *lane.out));
     return {};
@@ -100,7 +103,7 @@ class OperatorReplay : public Replay {
       now_ = {step.at("ts").get<int64_t>()};
       for (Lane& lane : lanes_) STRAND_OK(lane.op->advance_clock(now_, *lane.out));
     } else if (op == "snapshot") {
-      snapshot(step.at("id").get<int64_t>());
+      STRAND_OK(snapshot(step.at("id").get<int64_t>()));
     } else if (op == "restore") {
       const Snapshot& from = snapshots_.at(step.at("id").get<int64_t>());
       const int64_t parallelism = number(step, "parallelism", static_cast<int64_t>(lanes_.size()));
@@ -123,12 +126,15 @@ class OperatorReplay : public Replay {
   };
   struct Snapshot {
     std::vector<time::Floor::Part> floors;
-    std::vector<std::string> keyed;
+    std::vector<state::SectionRef> keyed;
     std::vector<std::string> broadcast;
   };
 
   Status open(int32_t parallelism, const Snapshot* from) {
     lanes_.clear();
+    if (make_space_) {
+      STRAND_TRY(space_, make_space_(env_.files));
+    }
     time::Floor floor;
     if (from != nullptr) {
       for (const auto& part : from->floors) floor.add(part.groups, part.floor);
@@ -136,6 +142,7 @@ class OperatorReplay : public Replay {
     for (int32_t i = 0; i < parallelism; ++i) {
       const KeyGroupRange own = range_of(i, parallelism, max_parallelism_);
       STRAND_TRY(auto op, kind_.make(own, floor));
+      if (space_ != nullptr) op->spill_to(*space_);
       op->set_clock(now_);
       STRAND_OK(op->open());
       if (from != nullptr) STRAND_OK(load(*op, *from, static_cast<size_t>(i)));
@@ -144,23 +151,36 @@ class OperatorReplay : public Replay {
     return {};
   }
 
-  Status load(ops::KeyedOperator& op, const Snapshot& from, size_t subtask) const {
-    for (const std::string& part : from.keyed) STRAND_OK(op.load(part));
+  Status load(ops::KeyedOperator& op, const Snapshot& from, size_t subtask) {
+    state::SnapshotReader reader(env_.files, "files");
+    std::vector<state::Section> parts;
+    for (const state::SectionRef& ref : from.keyed) {
+      STRAND_TRY(state::Section part, reader.read(ref));
+      parts.push_back(std::move(part));
+    }
+    STRAND_OK(op.keyed_state().restore(parts));
     if (!kind_.broadcast) return {};
     return dynamic_cast<ops::BroadcastOperator&>(op).load_broadcast(
         from.broadcast[subtask % from.broadcast.size()]);
   }
 
-  void snapshot(int64_t id) {
+  Status snapshot(int64_t id) {
     Snapshot& taken = snapshots_[id];
     taken = {};
+    ++epoch_.value;
     for (const Lane& lane : lanes_) {
-      taken.keyed.push_back(lane.op->save());
+      state::SnapshotBuilder builder(epoch_, lane.own);
+      builder.set_operator("operator");
+      STRAND_OK(lane.op->keyed_state().snapshot(builder));
+      STRAND_TRY(const auto refs, builder.write(env_.files, "files"));
+      lane.op->keyed_state().written(epoch_, refs);
+      taken.keyed.insert(taken.keyed.end(), refs.begin(), refs.end());
       const auto floors = lane.floor.at_barrier(lane.own, lane.op->watermark());
       taken.floors.insert(taken.floors.end(), floors.begin(), floors.end());
       if (kind_.broadcast)
         taken.broadcast.push_back(dynamic_cast<ops::BroadcastOperator&>(*lane.op).save_broadcast());
     }
+    return {};
   }
 
   Status element(size_t input, const Json& step) {
@@ -172,6 +192,7 @@ class OperatorReplay : public Replay {
     if (kind_.broadcast && input == 1) {
       for (Lane& lane : lanes_) {
         STRAND_OK(dynamic_cast<ops::BroadcastOperator&>(*lane.op).broadcast(record, *lane.out));
+        STRAND_OK(lane.op->make_room());
       }
       return {};
     }
@@ -180,7 +201,10 @@ class OperatorReplay : public Replay {
         lanes_[static_cast<size_t>(owner_of(group, static_cast<int32_t>(lanes_.size()), max_parallelism_))];
     if (kind_.sides)
       record = ops::of_side(input == 0 ? ops::JoinSide::kLeft : ops::JoinSide::kRight, std::move(record));
-    return lane.op->process(static_cast<int>(input) + 1, group, record, *lane.out);
+    const ops::KeyedOperator::Coming coming{group, record.key, record.time};
+    STRAND_OK(lane.op->bring_back({&coming, 1}));
+    STRAND_OK(lane.op->process(static_cast<int>(input) + 1, group, record, *lane.out));
+    return lane.op->make_room();
   }
 
   Status watermark(size_t input, EventTime time) {
@@ -226,6 +250,10 @@ class OperatorReplay : public Replay {
   }
 
   Kind kind_;
+  sim::SimEnv env_{0, WallTime{0}};
+  state::MakeSpillSpace make_space_;
+  std::unique_ptr<state::SpillSpace> space_;  // of all subtasks since the last restore; or null
+  Epoch epoch_{0};                            // of the newest snapshot: none is used twice
   int32_t max_parallelism_;
   time::CombinedStatus inputs_;
   WallTime now_;
@@ -272,7 +300,8 @@ std::optional<Kind> kind_of(const std::string& family, const Json& config) {
 
 }  // namespace
 
-std::optional<Family> make_operator_family(const std::string& family, const Json& config) {
+std::optional<Family> make_operator_family(const std::string& family, const Json& config,
+                                           const state::MakeSpillSpace& spill_space) {
   auto kind = kind_of(family, config);
   if (!kind) return std::nullopt;
   Family made;
@@ -281,7 +310,7 @@ std::optional<Family> make_operator_family(const std::string& family, const Json
   const bool pairs =
       kind->sides && text(config, "kind") == "join" && text(config.at("assigner"), "type") == "session";
   made.comparison = pairs ? Comparison::kAnyOrder : Comparison::kTimers;
-  auto replay = std::make_unique<OperatorReplay>(std::move(*kind), config);
+  auto replay = std::make_unique<OperatorReplay>(std::move(*kind), config, spill_space);
   made.refused = replay->start(static_cast<int32_t>(number(config, "parallelism", 1)));
   made.replay = std::move(replay);
   return made;

@@ -100,7 +100,8 @@ Status stop_and_restore(Replay& replay) {
              : Status();
 }
 
-/// Taking a snapshot drops what has expired by the wall clock; without it, that is there to be seen a while longer.
+/// Taking a snapshot drops what has expired by the wall clock; without it, that is there to be seen a while
+/// longer.
 bool snapshots_show(const Json& config) {
   return flag(config.value("ttl", Json::object()), "cleanup_full_snapshot");
 }
@@ -136,13 +137,13 @@ Outcome replay_case(const Json& test_case, const ReplayOptions& options) {
   Json config = test_case.at("config");
   if (options.restore_each_step) config[kFlinkRestore] = false;
   const std::string name = text(test_case, "family");
-  Family family = make_family(name, config);
+  Family family = make_family(name, config, options.spill_space);
   if (!family.unsupported.empty()) return {Verdict::kUnsupported, family.unsupported};
   std::string why;
   if (!options.restore_each_step) {
     why = recorded_differs(family, test_case, options.batch_rows);
   } else if (family.restorable && !snapshots_show(config)) {
-    Family stopped = make_family(name, config);
+    Family stopped = make_family(name, config, options.spill_space);
     why = restored_differs(family, stopped, test_case);
   } else {
     return {Verdict::kUnsupported, "nothing to restore, or snapshots show"};

@@ -14,6 +14,8 @@ struct ReplayOptions {
   /// Instead of what was recorded: an operator that keeps the floor, stopped and restored after each step,
   /// must do what it does without (and this differs from Flink on purpose: docs/semantics/differences.md).
   bool restore_each_step = false;
+  /// Where operators keep what has no room in memory, or empty.
+  state::MakeSpillSpace spill_space;
 };
 
 enum class Verdict { kPassed, kFailed, kUnsupported };

@@ -181,7 +181,8 @@ FlowJob deduplicate_job(const Json& config) {
 
 }  // namespace
 
-std::optional<Family> make_sql_family(const std::string& family, const Json& config) {
+std::optional<Family> make_sql_family(const std::string& family, const Json& config,
+                                      const state::MakeSpillSpace& spill_space) {
   Family made;
   std::optional<FlowJob> job;
   if (family == "sql_window") {
@@ -204,7 +205,7 @@ std::optional<Family> make_sql_family(const std::string& family, const Json& con
   }
   if (!config.value(kFlinkRestore, true)) job->floor = true;
   made.restorable = true;
-  auto replay = std::make_unique<FlowReplay>(*std::move(job), config);
+  auto replay = std::make_unique<FlowReplay>(*std::move(job), config, spill_space);
   made.refused = replay->start();
   made.replay = std::move(replay);
   return made;
