@@ -34,6 +34,7 @@ struct Polled {
   std::optional<Batch> bad;
   int64_t records = 0;  // records of the shard in this poll, good and bad
   WallTime until = WallTime::never();
+  bool behind = false;  // kNothing: records that are there may not have arrived yet
 };
 
 /// Finds shards. One for each source of a job, called by the job master.
@@ -42,6 +43,9 @@ class ShardFinder {
   virtual ~ShardFinder() = default;
   /// The shards that are there now, in a stable order. Shards that were found before are told again.
   virtual Result<std::vector<std::string>> find() = 0;
+  /// Sets the positions of shards that nobody has read yet (empty: their first record). `late`: the job has
+  /// read others before.
+  virtual Status begin(std::vector<ShardState>& /*shards*/, bool /*late*/) { return Status(); }
   /// How often to look again; nothing: the set is final after the first look, and the source is bounded.
   virtual std::optional<Duration> interval() const = 0;
 };
@@ -61,6 +65,12 @@ class SourceReader {
   /// No rows of the shard are wanted for a while, or again. A reader of one shard is not polled then and need
   /// not know.
   virtual void pause(size_t /*shard*/, bool /*paused*/) {}
+  /// The barrier of the epoch has passed: what `state` says of each shard belongs to it.
+  virtual void passed(Epoch /*epoch*/) {}
+  /// Checkpoint `epoch` is complete. May never come, or come for a later epoch only.
+  virtual void committed(Epoch /*epoch*/) {}
+  /// What reading waits for outside of the job, for people; empty: nothing.
+  virtual std::string waits_for() const { return {}; }
 };
 
 }  // namespace strand::flow

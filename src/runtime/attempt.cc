@@ -60,6 +60,13 @@ Status JobAttempt::assign(Tasks::Source& source, size_t index, const std::vector
       }
     }
   }
+  std::vector<ShardState> fresh;
+  for (const auto& [shard, state] : states) {
+    if (known.owner.count(shard) == 0 && state.position.empty()) fresh.push_back(state);
+  }
+  const bool late = !known.owner.empty() || fresh.size() < states.size();
+  STRAND_OK(source.finder->begin(fresh, late));
+  for (ShardState& state : fresh) states[state.shard] = std::move(state);
   for (const auto& [shard, state] : states) {
     if (known.owner.count(shard) != 0) continue;
     const size_t owner = known.owner.size() % source.subtasks.size();

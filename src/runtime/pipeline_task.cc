@@ -38,10 +38,12 @@ Result<bool> PipelineTask::take_messages(Phase upto) {
       continue;
     } else if (auto* written = std::get_if<SnapshotWritten>(&message)) {
       STRAND_OK(on_written(std::move(*written)));
-    } else if (const auto* complete = std::get_if<CheckpointComplete>(&message);
-               complete != nullptr && complete->epoch == last_) {
-      done_ = true;
-      context_.master->post(TaskDone{id_});
+    } else if (const auto* complete = std::get_if<CheckpointComplete>(&message)) {
+      if (source_ != nullptr) source_->committed(complete->epoch);
+      if (complete->epoch == last_) {
+        done_ = true;
+        context_.master->post(TaskDone{id_});
+      }
     }
     any = true;
   }
@@ -121,6 +123,7 @@ Status PipelineTask::pass_barrier(const flow::Barrier& barrier) {
     checkpoint::OperatorPart& part = parts[source_->options().operator_id];
     part.shards = source_->positions();
     part.ledger = source_->ledger;
+    source_->passed(barrier.epoch);
   }
   STRAND_OK(chain_->barrier(barrier, builder, parts));
   if (barrier.kind == flow::BarrierKind::kStop || barrier.kind == flow::BarrierKind::kDrain)
@@ -270,6 +273,7 @@ void PipelineTask::publish() {
                               slot.op->clock_readings()});
   }
   view.blocked = blocked_;
+  if (view.blocked.empty() && source_ != nullptr) view.blocked = source_->waits_for();
   show(std::move(view));
 }
 

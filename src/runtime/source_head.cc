@@ -189,7 +189,8 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
     return true;
   }
   ended_ = polled.kind == flow::Polled::Kind::kEnded;
-  caught_up_ = ended_ || (polled.until > now && std::ranges::none_of(paused_, std::identity()));
+  caught_up_ =
+      ended_ || (polled.until > now && !polled.behind && std::ranges::none_of(paused_, std::identity()));
   if (ended_) tell_group();
   poll_again_ = polled.kind == flow::Polled::Kind::kEnded ? WallTime::never() : polled.until;
   ChainOutput out(chain, outputs);

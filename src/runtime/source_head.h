@@ -62,6 +62,9 @@ class SourceHead {
   /// run is not waited for where the table has an idle timeout, which nobody stays to wait for.
   Status settle(WallTime now, Chain& chain);
   std::vector<ShardState> positions() const;
+  void passed(Epoch epoch) { reader_->passed(epoch); }
+  void committed(Epoch epoch) { reader_->committed(epoch); }
+  std::string waits_for() const { return reader_->waits_for(); }
   void view(TaskView& view, WallTime now) const;
   const SourceOptions& options() const { return options_; }
 
