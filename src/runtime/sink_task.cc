@@ -83,7 +83,8 @@ Status SinkTask::begin_barrier(const flow::Barrier& barrier) {
 Result<bool> SinkTask::finish_barrier() {
   STRAND_TRY(const bool drained, sink_->drained());
   if (!drained) return false;
-  state::SnapshotBuilder builder(barrier_->epoch, KeyGroupRange{0, -1});
+  // No key groups; where they would begin tells the files of the sink's subtasks apart.
+  state::SnapshotBuilder builder(barrier_->epoch, KeyGroupRange{start_.subtask, start_.subtask - 1});
   builder.set_operator(operator_id_);
   STRAND_OK(sink_->snapshot(barrier_->epoch, builder));
   checkpoint::TaskParts parts;
