@@ -323,7 +323,7 @@ TEST_F(Sqlite, TransactionModeUpsertsByKeyAndDeletes) {
   auto store = make_transaction_store({path(), Duration{1000}});
   const auto spec = test_writer("fast");
   ASSERT_TRUE(store->open(spec).ok());
-  ASSERT_TRUE(store->claim({1}, {1}).ok());
+  ASSERT_TRUE(store->claim({{1}, {1}}).ok());
   const auto rows = std::make_shared<const columnar::Batch>(
       test_batch(spec, {{"ad_7", "M10:14", 5},
                         {"ad_9", "M10:14", 2},

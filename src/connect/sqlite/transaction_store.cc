@@ -26,7 +26,7 @@ class SqliteTransactions final : public table::TransactionStore {
 
   Result<std::vector<Marker>> check(const WriterSpec& spec) override;
   Status open(const WriterSpec& spec) override;
-  Status claim(Generation generation, Attempt attempt) override;
+  Status claim(const table::SinkClaim& claim) override;
   Result<std::vector<Marker>> markers() override;
   Result<CommitOutcome> commit(const Commit& commit) override;
   void close() override;
@@ -130,8 +130,8 @@ Status SqliteTransactions::fenced(const Marker& owner, const Marker& mine) const
       .hint("a newer start of the job owns the table; this one must not write any more");
 }
 
-Status SqliteTransactions::claim(Generation generation, Attempt attempt) {
-  const Marker mine{kOwner, generation, attempt, {0}};
+Status SqliteTransactions::claim(const table::SinkClaim& claim) {
+  const Marker mine{kOwner, claim.generation, claim.attempt, {0}};
   STRAND_TRY(Transaction transaction, Transaction::begin(*database_));
   STRAND_TRY(const Marker owner, stored(kOwner));
   if (higher(owner, mine)) return fenced(owner, mine);

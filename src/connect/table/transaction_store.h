@@ -1,6 +1,7 @@
 // A store with transactions: what the transaction protocol (replay.md, X1-X4) needs of it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,17 @@ struct Commit {
   std::vector<BatchPtr> rows;
 };
 
+/// What one subtask of an attempt claims of a sink.
+struct SinkClaim {
+  Generation generation{0};
+  Attempt attempt{0};
+  int32_t subtask = 0;
+  int32_t parallelism = 1;
+  Epoch restored{0};
+  /// How many rows of each earlier subtask the restored checkpoint holds, which may be in the store already.
+  std::map<int32_t, int64_t> unsettled = {};
+};
+
 enum class CommitOutcome : uint8_t {
   kCommitted,
   kHad,  // X1m: the marker was not below already: an earlier answer was lost
@@ -40,7 +52,7 @@ class TransactionStore {
   /// Creates what is missing. kSinkSchema, kWriterTaken.
   virtual Status open(const WriterSpec& spec) = 0;
   /// X3c: raises the owner row (job, sink) -> (g, a), which every commit checks. kFenced if it is higher.
-  virtual Status claim(Generation generation, Attempt attempt) = 0;
+  virtual Status claim(const SinkClaim& claim) = 0;
   /// Every marker of the sink, also of subtasks that are no more (X3a).
   virtual Result<std::vector<Marker>> markers() = 0;
   /// X1: kFenced if the owner or the stored marker has a higher (g, a).

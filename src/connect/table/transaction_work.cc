@@ -52,11 +52,19 @@ Epoch TransactionWork::acknowledged() const {
 
 Status TransactionWork::open() {
   STRAND_OK(store_->open(spec_));
-  if (rules_.x3c) STRAND_OK(store_->claim(start_.generation, start_.attempt));
+  STRAND_TRY(std::vector<EpochRows> restored, restored_rows());
+  SinkClaim claim{start_.generation, start_.attempt, start_.subtask, start_.parallelism,
+                  start_.restored.value_or(Epoch{0})};
+  for (const EpochRows& rows : restored) {
+    for (const auto& [epoch, batches] : rows.epochs) {
+      for (const BatchPtr& batch : batches) claim.unsettled[rows.subtask] += batch->rows();
+    }
+  }
+  if (rules_.x3c) STRAND_OK(store_->claim(claim));
   STRAND_TRY(std::vector<Marker> markers, store_->markers());
   if (!rules_.x3a) std::erase_if(markers, [&](const Marker& m) { return m.subtask >= start_.parallelism; });
   if (rules_.x3) STRAND_OK(check_ahead(markers, start_.restored));
-  STRAND_OK(resend(markers));
+  resend(markers, std::move(restored));
   then([self = shared_from_this()] {
     const std::lock_guard lock(self->mutex_);
     self->started_ = true;
@@ -75,7 +83,8 @@ Status TransactionWork::check(const flow::SinkStart& start) {
                       ": expected a place without commits for a version beside another, "
                       "found those of the other version")
         .hint("give this version a place of its own (--with " + spec_.table +
-              ".path=...), or stop the other one and run without --beside");
+              ".path=..., or another .sink.transactional-id-prefix), or stop the other one and run "
+              "without --beside");
   }
   return rules_.x3 ? check_ahead(markers, start.restored) : Status();
 }
@@ -96,16 +105,23 @@ Status TransactionWork::check_ahead(const std::vector<Marker>& markers,
   return Status();
 }
 
-Status TransactionWork::resend(const std::vector<Marker>& markers) {
+Result<std::vector<EpochRows>> TransactionWork::restored_rows() const {
+  std::vector<EpochRows> restored;
   for (const state::Section& section : start_.state) {
     STRAND_TRY(EpochRows rows, decode_epoch_rows(section.bytes(), schema_));
+    restored.push_back(std::move(rows));
+  }
+  return restored;
+}
+
+void TransactionWork::resend(const std::vector<Marker>& markers, std::vector<EpochRows> restored) {
+  for (EpochRows& rows : restored) {
     if (rows.subtask % start_.parallelism != start_.subtask) continue;
     const auto marker = std::find_if(markers.begin(), markers.end(),
                                      [&](const Marker& m) { return m.subtask == rows.subtask; });
     const Epoch reached = marker == markers.end() || !rules_.x3e ? Epoch{-1} : marker->epoch;
     resend_above(reached, std::move(rows));
   }
-  return Status();
 }
 
 void TransactionWork::resend_above(Epoch marker, EpochRows rows) {

@@ -33,7 +33,8 @@ class TransactionWork : public std::enable_shared_from_this<TransactionWork> {
  private:
   Status open();
   Status check_ahead(const std::vector<Marker>& markers, std::optional<Epoch> from_epoch) const;
-  Status resend(const std::vector<Marker>& markers);
+  Result<std::vector<EpochRows>> restored_rows() const;
+  void resend(const std::vector<Marker>& markers, std::vector<EpochRows> restored);
   void resend_above(Epoch marker, EpochRows rows);
   Status send(const Commit& commit);
   void then(Lane::Step step);

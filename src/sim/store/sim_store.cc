@@ -171,8 +171,9 @@ class SimStore::TransactionConnection final : public table::TransactionStore {
     return simple(StoreCall::kOpen, [&] { return store_.tables_.open(spec); });
   }
 
-  Status claim(Generation generation, Attempt attempt) override {
-    return simple(StoreCall::kClaim, [&] { return store_.tables_.claim_sink(spec_, generation, attempt); });
+  Status claim(const table::SinkClaim& claim) override {
+    return simple(StoreCall::kClaim,
+                  [&] { return store_.tables_.claim_sink(spec_, claim.generation, claim.attempt); });
   }
 
   Result<std::vector<table::Marker>> markers() override {

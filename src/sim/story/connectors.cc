@@ -80,7 +80,7 @@ class RecordingTransactions final : public table::TransactionStore {
     return inner_->check(spec);
   }
   Status open(const table::WriterSpec& spec) override { return inner_->open(spec); }
-  Status claim(Generation generation, Attempt attempt) override { return inner_->claim(generation, attempt); }
+  Status claim(const table::SinkClaim& claim) override { return inner_->claim(claim); }
   Result<std::vector<table::Marker>> markers() override { return inner_->markers(); }
   Result<table::CommitOutcome> commit(const table::Commit& commit) override {
     STRAND_TRY(const auto outcome, inner_->commit(commit));
