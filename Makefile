@@ -37,8 +37,10 @@ sim: build
 mutations: build
 	@python3 tests/mutations/run.py -j $(JOBS)
 
+# SINK=kafka: into the topics of a real broker; else into SQLite and files.
 crash: build
-	@python3 tests/integration/kill_test.py --binary build/release/bin/strandline --kills $(N)
+	@python3 $(if $(filter kafka,$(SINK)),tests/servers/kafka_kill_test.py,tests/integration/kill_test.py) \
+	  --binary build/release/bin/strandline --kills $(N)
 
 # Half of the CPU time for SQL, half for expressions. FUZZ_SEED: where the cases begin.
 fuzz: build

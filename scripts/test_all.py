@@ -51,7 +51,8 @@ def commands(part, jobs):
         "restored": restored(),
         "facts": [[f"{BIN}/story_test", "--facts"]],
         "sim": [[*simulate, "--runs", "200000", "--seed", "20001"]],
-        "crash": [["python3", "tests/integration/kill_test.py", "--binary", f"{BIN}/strandline", "--kills", "200"]],
+        "crash": [["python3", "tests/integration/kill_test.py", "--binary", f"{BIN}/strandline", "--kills", "200"],
+                  ["python3", "tests/servers/kafka_kill_test.py", "--kills", "1000"]],
         "mutations": [["python3", "tests/mutations/run.py", "-j", jobs]],
         "sanitize": [["make", "sanitize", f"JOBS={jobs}"]],
     }[part]

@@ -1,6 +1,6 @@
 -- Ad clicks: valid clicks per ad and minute, hours from closed minutes, late totals, running totals, exceptions.
 --   strandline run examples/ad-clicks/job.sql                          files and SQLite
---   strandline run examples/ad-clicks/job.sql --profile prod.yaml      Kinesis and DynamoDB
+--   KAFKA=localhost:9092 strandline run examples/ad-clicks/job.sql --profile examples/ad-clicks/kafka.yaml    Kafka and SQLite
 -- Flink's grammar throughout. Only Strandline runs: view$late, view$early, view$duplicate, table$bad, the STATE_RETENTION hint,
 -- several writers with columns of their own in one table (docs/sql/ours.md).
 SET 'pipeline.name' = 'ad-clicks';

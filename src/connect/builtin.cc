@@ -1,6 +1,7 @@
 #include "connect/blackhole/blackhole_sink.h"
 #include "connect/datagen/datagen_source.h"
 #include "connect/file/connector.h"
+#include "connect/kafka/connector.h"
 #include "connect/line_writer.h"
 #include "connect/print/print_sink.h"
 #include "connect/registry.h"
@@ -13,6 +14,7 @@ void add_builtin_connectors(Registry& registry) {
   blackhole::add_blackhole_connector(registry);
   datagen::add_datagen_connector(registry);
   file::add_file_connector(registry);
+  kafka::add_kafka_connectors(registry);
   print::add_print_connector(registry, std::make_shared<StreamLineWriter>(stdout),
                              std::make_shared<StreamLineWriter>(stderr));
   sqlite::add_sqlite_connector(registry);

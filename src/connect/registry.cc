@@ -30,15 +30,17 @@ Result<const Connector*> Registry::find(const std::map<std::string, std::string>
   if (found == connectors_.end()) {
     Status error(ErrorCode::kUnknownConnector, "connector '" + named->second + "' is not known");
     const auto near = nearest(named->second, names());
-    return std::move(error).hint(near ? "did you mean '" + *near + "'?"
-                                      : "known: filesystem, sqlite, print, blackhole, datagen");
+    return std::move(error).hint(
+        near ? "did you mean '" + *near + "'?"
+             : "known: filesystem, kafka, upsert-kafka, sqlite, print, blackhole, datagen");
   }
   const Connector& connector = found->second;
   const bool can[] = {connector.reader != nullptr, connector.sink != nullptr, connector.lookup != nullptr};
   if (!can[static_cast<size_t>(use)]) {
     static constexpr const char* kWords[] = {"be read", "be written", "find rows by key"};
-    static constexpr const char* kOthers[] = {"filesystem and datagen can",
-                                              "filesystem, sqlite, print and blackhole can", "sqlite can"};
+    static constexpr const char* kOthers[] = {
+        "filesystem, kafka and datagen can",
+        "filesystem, kafka, upsert-kafka, sqlite, print and blackhole can", "sqlite can"};
     return Status(ErrorCode::kUnknownConnector,
                   "connector '" + named->second + "' cannot " + kWords[static_cast<size_t>(use)])
         .hint(kOthers[static_cast<size_t>(use)]);

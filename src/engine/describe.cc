@@ -19,6 +19,7 @@ obs::Event describe(const plan::Scan& scan, WallTime now) {
   obs::Event event{obs::Level::kInfo, 0, "source", now, {}};
   event.with("table", scan.table.name).with("connector", scan.table.option("connector"));
   add_if(event, "path", scan.table.option("path"));
+  add_if(event, "topic", scan.table.option("topic"));
   add_if(event, "format", scan.table.option("format"));
   if (!scan.watermark) return std::move(event.with("event_time", "none"));
   if (scan.watermark->trail) event.with("bound", format_duration(*scan.watermark->trail));
@@ -49,7 +50,8 @@ obs::Event describe(const Written& written, WallTime now) {
   obs::Event event{obs::Level::kInfo, 0, "sink", now, {}};
   event.with("table", table.name).with("connector", table.option("connector"));
   add_if(event, "path", table.option("path"));
-  add_if(event, "mode", table.option("sink.mode"));
+  add_if(event, "topic", table.option("topic"));
+  add_if(event, "mode", table.option("sink.mode", table.option("sink.delivery-guarantee")));
   std::string writers;
   for (const std::string& writer : written.writers) writers += (writers.empty() ? "" : ", ") + writer;
   event.with("writers", writers);
@@ -65,7 +67,7 @@ std::string field(const obs::Event& event, std::string_view key) { return std::s
 
 std::string source_line(const obs::Event& event) {
   std::string text = field(event, "table") + ": " + field(event, "connector");
-  for (const char* key : {"path", "format"}) {
+  for (const char* key : {"path", "topic", "format"}) {
     if (!event.field(key).empty()) text += (key[0] == 'f' ? ", " : " ") + field(event, key);
   }
   if (!event.field("event_time").empty()) return text + "; no event time";
@@ -76,7 +78,9 @@ std::string source_line(const obs::Event& event) {
 
 std::string sink_line(const obs::Event& event) {
   std::string text = field(event, "table") + ": " + field(event, "connector");
-  if (!event.field("path").empty()) text += " " + field(event, "path");
+  for (const char* key : {"path", "topic"}) {
+    if (!event.field(key).empty()) text += " " + field(event, key);
+  }
   if (!event.field("mode").empty()) text += ", mode " + field(event, "mode");
   return text + (event.field("provisional").empty() ? "; writers " + field(event, "writers")
                                                     : "; provisional " + field(event, "writers"));

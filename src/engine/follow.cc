@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/hand_over.h"
 #include "engine/recount.h"
+#include "env/real.h"
 #include "expr/compile.h"
 #include "runtime/tables.h"
 
@@ -99,16 +100,23 @@ Result<plan::Plan> watched_plan(const plan::Plan& plan, const RowChoice& choice,
 Status find_records(const plan::Scan& declared, const RowChoice& choice, const runtime::Tables& tables,
                     WallTime now, Followed& out) {
   plan::Scan scan = declared;
-  scan.table.options.erase("source.monitor-interval");
+  read_to_present_end(scan);
   scan.read.clear();
   for (size_t i = 0; i < scan.table.schema->size(); ++i) scan.read.push_back(i);
   const size_t column = *scan.table.schema->find(choice.column);
   STRAND_TRY(const auto finder, tables.finder(scan, /*want_bad=*/true));
   STRAND_TRY(const auto reader, tables.reader(scan, /*want_bad=*/true));
-  STRAND_TRY(const auto shards, finder->find());
-  for (const std::string& shard : shards) STRAND_OK(reader->assign({shard, "", 0}));
+  STRAND_TRY(const auto found, finder->find());
+  std::vector<ShardState> shards;
+  for (const std::string& shard : found) shards.push_back({shard, "", 0});
+  STRAND_OK(finder->begin(shards, /*late=*/false));
+  for (const ShardState& shard : shards) STRAND_OK(reader->assign(shard));
   while (out.records.size() < Sighting::kShownMax) {
     STRAND_TRY(const flow::Polled polled, reader->poll(now));
+    if (polled.behind) {
+      env::sleep(Duration{1});
+      continue;
+    }
     if (polled.kind != flow::Polled::Kind::kRows) break;
     const ShardState state = reader->state(polled.shard);
     int64_t record = state.records - polled.records;  // of the batch's first row, if none before it is bad

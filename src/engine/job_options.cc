@@ -210,13 +210,16 @@ Status check_batch(const plan::Plan& plan) {
     const std::string connector = scan->table.option("connector");
     const bool grows = connector == "filesystem" && !scan->table.option("source.monitor-interval").empty();
     const bool endless = connector == "datagen" && scan->table.option("number-of-rows").empty();
-    if (!grows && !endless) continue;
+    const bool topic = connector == "kafka" && (scan->table.option("scan.bounded.mode").empty() ||
+                                                scan->table.option("scan.bounded.mode") == "unbounded");
+    if (!grows && !endless && !topic) continue;
     return Status(ErrorCode::kBadOption,
                   "'execution.runtime-mode' = 'BATCH' needs input that ends, and table " + scan->table.name +
                       " has no end")
         .at(settings.origin("execution.runtime-mode"))
-        .hint(grows ? "remove 'source.monitor-interval' from the table, or the setting"
-                    : "give the table 'number-of-rows', or remove the setting");
+        .hint(grows   ? "remove 'source.monitor-interval' from the table, or the setting"
+              : topic ? "give the table 'scan.bounded.mode' = 'latest-offset', or remove the setting"
+                      : "give the table 'number-of-rows', or remove the setting");
   }
   return Status();
 }

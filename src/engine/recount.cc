@@ -18,19 +18,26 @@ std::string cell_text(const Cell& cell) { return cell ? *cell : "NULL"; }
 
 }  // namespace
 
+void read_to_present_end(plan::Scan& scan) {
+  std::map<std::string, std::string>& options = scan.table.options;
+  options.erase("source.monitor-interval");
+  if (scan.table.option("connector") != "kafka") return;
+  const std::string start = scan.table.option("scan.startup.mode");
+  if (start.empty() || start == "group-offsets" || start == "latest-offset")
+    options["scan.startup.mode"] = "earliest-offset";
+  const std::string stop = scan.table.option("scan.bounded.mode");
+  if (stop.empty() || stop == "unbounded") options["scan.bounded.mode"] = "latest-offset";
+}
+
 plan::Plan recount_plan(const plan::Plan& plan) {
-  return plan::with_ends(
-      plan, [](plan::Scan& scan) { scan.table.options.erase("source.monitor-interval"); },
-      [](plan::SinkWrite& write) {
-        write.table.options = {{"connector", is_sqlite(write.table) ? kCollectConnector : "blackhole"}};
-      });
+  return plan::with_ends(plan, read_to_present_end, [](plan::SinkWrite& write) {
+    write.table.options = {{"connector", is_sqlite(write.table) ? kCollectConnector : "blackhole"}};
+  });
 }
 
 Status run_to_end(const plan::Plan& plan, const connect::Registry& registry, const std::string& scratch_dir,
                   const Machine& machine, env::Env env) {
-  plan::Plan bounded = plan::with_ends(
-      plan, [](plan::Scan& scan) { scan.table.options.erase("source.monitor-interval"); },
-      [](plan::SinkWrite&) {});
+  plan::Plan bounded = plan::with_ends(plan, read_to_present_end, [](plan::SinkWrite&) {});
   STRAND_TRY(runtime::JobOptions options, job_options(bounded, JobFolder{scratch_dir}, machine));
   options.checkpoint_dir = JobFolder{scratch_dir}.checkpoints();
   options.savepoint_dir = JobFolder{scratch_dir}.savepoints();

@@ -15,6 +15,9 @@
 
 namespace strand::engine {
 
+/// Reads the table to its present end, from the first record that it still has if it would begin elsewhere.
+void read_to_present_end(plan::Scan& scan);
+
 /// The plan of a recount: input is read to its present end, SQLite tables are collected in memory, other
 /// sinks take their rows and forget them (a branch that diverts bad rows must stay, or a bad row would fail
 /// the recount).

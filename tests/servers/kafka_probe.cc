@@ -21,6 +21,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -173,9 +174,18 @@ void offsets(const std::string& brokers, const std::vector<std::string>& words) 
   rd_kafka_t* handle = client(RD_KAFKA_CONSUMER, brokers, {{"group.id", words[0]}});
   auto* list = rd_kafka_topic_partition_list_new(1);
   for (int p = 0; p < std::stoi(words[2]); ++p) rd_kafka_topic_partition_list_add(list, words[1].c_str(), p);
-  check("offsets", rd_kafka_committed(handle, list, kWait));
+  for (int tries = 0;; ++tries) {
+    rd_kafka_resp_err_t error = rd_kafka_committed(handle, list, kWait);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = list->elems[0].err;
+    // A broker that has just come back finds its groups one by one.
+    const bool soon = error == RD_KAFKA_RESP_ERR_NOT_COORDINATOR || error == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS;
+    if (!soon || tries == 100) check("offsets", error);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
   for (int i = 0; i < list->cnt; ++i) {
     const auto& part = list->elems[i];
+    check("offsets", part.err);
     if (part.offset >= 0)
       std::printf("%d\t%lld\t%s\n", part.partition, static_cast<long long>(part.offset), text(part.metadata, part.metadata_size).c_str());
   }
