@@ -19,6 +19,7 @@ if(NOT rdkafka_FOUND)
   message(FATAL_ERROR "librdkafka 2.0.2 or newer is missing, which the kafka connector needs: scripts/install-deps.sh installs it "
     "(Debian: librdkafka-dev)")
 endif()
+pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
 find_library(CCTZ cctz REQUIRED)
 if(STRAND_TESTS)
   find_package(GTest 1.12 REQUIRED)

@@ -3,6 +3,7 @@
 #include "connect/file/connector.h"
 #include "connect/kafka/connector.h"
 #include "connect/line_writer.h"
+#include "connect/postgres/connector.h"
 #include "connect/print/print_sink.h"
 #include "connect/registry.h"
 #include "connect/sqlite/connector.h"
@@ -17,6 +18,7 @@ void add_builtin_connectors(Registry& registry) {
   kafka::add_kafka_connectors(registry);
   print::add_print_connector(registry, std::make_shared<StreamLineWriter>(stdout),
                              std::make_shared<StreamLineWriter>(stderr));
+  postgres::add_postgres_connector(registry);
   sqlite::add_sqlite_connector(registry);
   values::add_values_connector(registry);
 }

@@ -135,14 +135,4 @@ Status Transaction::commit() {
   return Status();
 }
 
-std::string quoted(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"') text.push_back('"');
-    text.push_back(c);
-  }
-  text.push_back('"');
-  return text;
-}
-
 }  // namespace strand::connect::sqlite

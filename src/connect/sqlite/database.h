@@ -106,7 +106,4 @@ class Transaction {
   Database* database_;
 };
 
-/// An identifier between double quotes.
-std::string quoted(std::string_view name);
-
 }  // namespace strand::connect::sqlite

@@ -1,14 +1,13 @@
 #include "connect/sqlite/flush_store.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
-#include "base/hash.h"
 #include "connect/sqlite/flush_sql.h"
 #include "connect/sqlite/schema.h"
 #include "connect/sqlite/values.h"
 #include "connect/table/history.h"
+#include "connect/table/index_entries.h"
 
 namespace strand::connect::sqlite {
 
@@ -63,7 +62,6 @@ class FlushStore final : public table::TableStore {
 
   int bind_key(Statement& statement, const Request& request) const;
   int bind_row(Statement& statement, const Request& request);
-  const std::string& index_entry(const Request& request);
   Status fenced(int64_t attempt) const;
   static void dead_function(sqlite3_context* context, int count, sqlite3_value** values);
 
@@ -80,8 +78,7 @@ class FlushStore final : public table::TableStore {
   Removal by_flush_, by_job_;
   int64_t removals_for_schema_ = -1;
   Epoch deletes_noted_{-1};
-  std::array<std::string, kIndexShards> entries_;  // of entries_epoch_
-  Epoch entries_epoch_{-1};
+  table::IndexEntries entries_;
 };
 
 Status FlushStore::open(const WriterSpec& spec) {
@@ -95,6 +92,7 @@ Status FlushStore::open(const WriterSpec& spec) {
 Status FlushStore::claim(const WriterClaim& claim) {
   claim_ = claim;
   history_ = table::RestoreHistory(claim.history, claim.generation, claim.attempt);
+  entries_ = table::IndexEntries(claim.generation);
   STRAND_OK(raise_attempt());
   sqlite3_create_function_v2(database_->handle(), "strand_dead", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
                              &history_, &dead_function, nullptr, nullptr, nullptr);
@@ -289,18 +287,8 @@ int FlushStore::bind_row(Statement& statement, const Request& request) {
   statement.bind(++at, request.tag.epoch.value);
   statement.bind(++at, request.tag.generation.value);
   statement.bind(++at, request.tag.attempt.value);
-  statement.bind_text(++at, index_entry(request));
+  statement.bind_text(++at, entries_.of(request.tag.epoch, request.key));
   return at;
-}
-
-const std::string& FlushStore::index_entry(const Request& request) {
-  if (request.tag.epoch != entries_epoch_) {
-    entries_epoch_ = request.tag.epoch;
-    const std::string prefix =
-        std::to_string(claim_.generation.value) + "#" + std::to_string(entries_epoch_.value) + "#";
-    for (size_t shard = 0; shard < entries_.size(); ++shard) entries_[shard] = prefix + std::to_string(shard);
-  }
-  return entries_[hash64(request.key) % entries_.size()];
 }
 
 Result<std::vector<int64_t>> FlushStore::generations() {
@@ -331,15 +319,10 @@ Result<Listing> FlushStore::list(Epoch low, Epoch high) {
     STRAND_OK(list_into(query, listing));
   } else {
     STRAND_TRY(Statement query, database_->prepare(sql.list_entry()));
-    for (const int64_t generation : found) {
-      for (int64_t epoch = low.value; epoch <= high.value; ++epoch) {
-        for (int64_t shard = 0; shard < kIndexShards; ++shard) {
-          ++listing.entries;
-          query.bind_copy(
-              1, std::to_string(generation) + "#" + std::to_string(epoch) + "#" + std::to_string(shard));
-          STRAND_OK(list_into(query, listing));
-        }
-      }
+    for (const std::string& entry : table::IndexEntries::between(found, low, high)) {
+      ++listing.entries;
+      query.bind_copy(1, entry);
+      STRAND_OK(list_into(query, listing));
     }
   }
   STRAND_TRY(Statement deletes, database_->prepare("SELECT IFNULL(deleted_epoch, -1) FROM strandline_writers"

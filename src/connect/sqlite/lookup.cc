@@ -1,6 +1,7 @@
 #include "connect/sqlite/lookup.h"
 
 #include "connect/sqlite/database.h"
+#include "connect/sqlite/schema.h"
 #include "connect/sqlite/values.h"
 
 namespace strand::connect::sqlite {

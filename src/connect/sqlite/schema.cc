@@ -175,27 +175,6 @@ Status take_name(Database& database, const WriterSpec& spec) {
       .hint("name another writer: INSERT INTO " + spec.table + " /*+ OPTIONS('strand.writer' = '...') */");
 }
 
-}  // namespace
-
-WriterNames::WriterNames(const WriterSpec& spec)
-    : table(quoted(spec.table)),
-      ckpt(quoted(spec.writer + "_ckpt")),
-      gen(quoted(spec.writer + "_gen")),
-      attempt(quoted(spec.writer + "_attempt")),
-      ix(quoted(spec.writer + "_ix")) {
-  for (const columnar::Field& field : spec.key->fields()) key.push_back(quoted(field.name));
-  for (const columnar::Field& field : spec.values->fields()) values.push_back(quoted(field.name));
-}
-
-std::string joined(const std::vector<std::string>& parts, const std::string& separator,
-                   const std::string& suffix) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part + suffix;
-  return text;
-}
-
-namespace {
-
 /// Inside a transaction of the caller's.
 Status make_schema(Database& database, const WriterSpec& spec, bool tagged) {
   STRAND_OK(check_types(database, spec));

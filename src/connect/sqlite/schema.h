@@ -6,25 +6,14 @@
 
 #include "base/status.h"
 #include "connect/sqlite/database.h"
+#include "connect/table/names.h"
 #include "connect/table/writer.h"
 
 namespace strand::connect::sqlite {
 
-/// The quoted names of a writer's part of a table.
-struct WriterNames {
-  explicit WriterNames(const table::WriterSpec& spec);
-  std::string table;
-  std::vector<std::string> key;
-  std::vector<std::string> values;
-  std::string ckpt, gen, attempt, ix;
-  std::string job_gen = "\"job_gen\"";
-  /// ckpt, gen, attempt, ix.
-  std::vector<std::string> tag() const { return {ckpt, gen, attempt, ix}; }
-};
-
-/// `a, b, c`; with `suffix` behind each.
-std::string joined(const std::vector<std::string>& parts, const std::string& separator,
-                   const std::string& suffix = "");
+using table::joined;
+using table::quoted;
+using table::WriterNames;
 
 /// Creates what is missing: the table with the columns of the job, columns that a table of the user lacks,
 /// with `tagged` the writer's bookkeeping and its index, and Strandline's own tables; and takes the writer's

@@ -1,0 +1,78 @@
+#include "connect/postgres/options.h"
+
+#include <libpq-fe.h>
+
+#include <map>
+#include <memory>
+
+namespace strand::connect::postgres {
+
+namespace {
+
+constexpr std::string_view kScheme = "jdbc:";
+constexpr std::string_view kPostgres = "postgresql:";
+
+std::string option(const TableContext& context, const std::string& name) {
+  const auto found = context.options.find(name);
+  return found == context.options.end() ? "" : found->second;
+}
+
+Status bad_url(std::string message) {
+  return Status(ErrorCode::kBadOption, std::move(message))
+      .hint(
+          "write 'url' = 'jdbc:postgresql://host:5432/database'; user and password are options of their own");
+}
+
+struct Parsed {
+  std::map<std::string, std::string> parts;
+  std::string error;
+};
+Parsed parse(const std::string& url) {
+  char* error = nullptr;
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> info(
+      PQconninfoParse(url.c_str(), &error), &PQconninfoFree);
+  Parsed parsed;
+  if (!info) {
+    parsed.error = error == nullptr ? "out of memory" : error;
+    PQfreemem(error);
+    while (parsed.error.ends_with('\n')) parsed.error.pop_back();
+    return parsed;
+  }
+  for (const PQconninfoOption* o = info.get(); o->keyword != nullptr; ++o) {
+    if (o->val != nullptr) parsed.parts[o->keyword] = o->val;
+  }
+  return parsed;
+}
+
+}  // namespace
+
+std::string PostgresOptions::where() const {
+  const auto parts = parse(url).parts;
+  const auto part = [&](const char* name, const char* other) {
+    const auto found = parts.find(name);
+    return found == parts.end() ? std::string(other) : found->second;
+  };
+  return part("host", "localhost") + ":" + part("port", "5432") + "/" + part("dbname", "");
+}
+
+Result<PostgresOptions> postgres_options(const TableContext& context) {
+  PostgresOptions options;
+  options.url = option(context, "url");
+  if (options.url.starts_with(kScheme)) options.url.erase(0, kScheme.size());
+  if (!options.url.starts_with(kPostgres)) {
+    return bad_url(options.url.empty()
+                       ? "expected 'url', the database, found none"
+                       : "expected 'url' of a PostgreSQL database, found '" + option(context, "url") + "'");
+  }
+  const Parsed parsed = parse(options.url);
+  if (!parsed.error.empty()) return bad_url("'url' cannot be read: " + parsed.error);
+  options.user = option(context, "username");
+  options.password = option(context, "password");
+  STRAND_TRY(const auto connecting, duration_option(context, "connection.max-retry-timeout"));
+  if (connecting) options.connect_timeout = *connecting;
+  STRAND_TRY(const auto answering, duration_option(context, "strand.request-timeout"));
+  if (answering) options.request_timeout = *answering;
+  return options;
+}
+
+}  // namespace strand::connect::postgres

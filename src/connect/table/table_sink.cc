@@ -1,0 +1,62 @@
+#include "connect/table/table_sink.h"
+
+#include <charconv>
+
+#include "connect/table/flush_sink.h"
+#include "connect/table/transaction_sink.h"
+
+namespace strand::connect::table {
+
+namespace {
+
+std::string option(const TableContext& context, const std::string& name, const std::string& fallback) {
+  const auto found = context.options.find(name);
+  return found == context.options.end() ? fallback : found->second;
+}
+
+Status bad_option(std::string message, std::string hint) {
+  return Status(ErrorCode::kBadOption, std::move(message)).hint(std::move(hint));
+}
+
+Result<size_t> batch_rows(const TableContext& context) {
+  const std::string text =
+      option(context, "sink.buffer-flush.max-rows", std::to_string(FlushOptions::kBatchRowsDefault));
+  size_t rows = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rows);
+  if (error == std::errc() && end == text.data() + text.size() && rows >= 1 &&
+      rows <= FlushOptions::kBatchRowsMax) {
+    return rows;
+  }
+  return bad_option("expected 'sink.buffer-flush.max-rows' from 1 to " +
+                        std::to_string(FlushOptions::kBatchRowsMax) + ", found '" + text + "'",
+                    "remove it for the default, " + std::to_string(FlushOptions::kBatchRowsDefault));
+}
+
+}  // namespace
+
+std::string stored_name(const TableContext& context) { return option(context, "table-name", context.table); }
+
+Result<std::unique_ptr<flow::Sink>> make_table_sink(const TableContext& context, const TableStores& stores) {
+  STRAND_TRY(const size_t rows, batch_rows(context));
+  const std::string mode = option(context, "sink.mode", "flush");
+  if (mode == "transaction") {
+    return make_transaction_sink(writer_spec(context, stored_name(context)), stores.transaction(),
+                                 context.env, {stores.lane, context.memory, {}});
+  }
+  if (mode != "flush") {
+    return bad_option("expected 'sink.mode' to be 'flush' or 'transaction', found '" + mode + "'",
+                      "remove it for the default, flush");
+  }
+  if (context.primary_key.empty()) {
+    return bad_option("mode flush overwrites rows by their key, and the table has no PRIMARY KEY",
+                      "declare PRIMARY KEY (...) NOT ENFORCED, or set 'sink.mode' = 'transaction'");
+  }
+  FlushOptions options;
+  options.closed_rows = context.closed_rows;
+  options.batch_rows = rows;
+  options.lane = stores.lane;
+  options.events = context.events;
+  return make_flush_sink(writer_spec(context, stored_name(context)), stores.flush(), context.env, options);
+}
+
+}  // namespace strand::connect::table
