@@ -26,7 +26,8 @@ std::set<std::string> tests_in_the_sources() {
   std::set<std::string> names;
   for (const char* top : {"src", "apps", "tests", "examples"}) {
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
-      if (!entry.path().string().ends_with("_test.cc")) continue;
+      const std::string path = entry.path().string();
+      if (!path.ends_with("_test.cc") && !path.ends_with("_test.h")) continue;
       const std::string text = text_of(entry.path());
       for (auto it = std::sregex_iterator(text.begin(), text.end(), kTest); it != std::sregex_iterator();
            ++it)

@@ -13,6 +13,7 @@
 #include "connect/postgres/flush_store.h"
 #include "connect/postgres/schema.h"
 #include "connect/postgres/transaction_store.h"
+#include "sim/store/sim_tables.h"
 
 namespace strand::sim {
 

@@ -99,30 +99,28 @@ Status Connection::lost(const std::string& message) {
   return Status(ErrorCode::kSinkUnavailable, message).at(where_).hint(kTryAgain);
 }
 
-Status Connection::wait(bool to_write, Instant until) {
+Status Connection::wait(bool to_write) {
   pollfd socket{PQsocket(session_.get()), static_cast<short>(to_write ? POLLIN | POLLOUT : POLLIN), 0};
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-  if (left.count() <= 0 || poll(&socket, 1, static_cast<int>(left.count())) == 0)
+  if (poll(&socket, 1, static_cast<int>(timeout_.millis)) == 0)
     return lost("no answer for " + std::to_string(timeout_.millis / 1000) + " s");
   if (PQconsumeInput(session_.get()) == 0) return lost(first_line(PQerrorMessage(session_.get())));
   return Status();
 }
 
-Status Connection::flush(Instant until) {
+Status Connection::flush() {
   for (;;) {
     const int left = PQflush(session_.get());
     if (left == 0) return Status();
     if (left < 0) return lost(first_line(PQerrorMessage(session_.get())));
-    STRAND_OK(wait(/*to_write=*/true, until));
+    STRAND_OK(wait(/*to_write=*/true));
   }
 }
 
-Result<Rows> Connection::answer(Instant until) {
+Result<Rows> Connection::answer() {
   Status failed;
   std::optional<Rows> last;
   for (;;) {
-    while (PQisBusy(session_.get()) == 1) STRAND_OK(wait(/*to_write=*/false, until));
+    while (PQisBusy(session_.get()) == 1) STRAND_OK(wait(/*to_write=*/false));
     PGresult* const result = PQgetResult(session_.get());
     if (result == nullptr) break;
     const ExecStatusType status = PQresultStatus(result);
@@ -151,8 +149,8 @@ Status Connection::failure(const PGresult* result) {
   return Status(code, std::move(message) + " (SQLSTATE " + state + ")").at(where_).hint(hint);
 }
 
-Status Connection::end(Instant until) {
-  const Result<Rows> last = answer(until);
+Status Connection::end() {
+  const Result<Rows> last = answer();
   return last.ok() ? Status() : last.status();
 }
 
@@ -162,21 +160,19 @@ Status Connection::execute(const std::string& sql, const std::vector<Parameter>&
 }
 
 Status Connection::execute(const std::string& sql) {
-  const Instant until = deadline();
   if (PQsendQuery(session_.get(), sql.c_str()) == 0) return lost(first_line(PQerrorMessage(session_.get())));
-  STRAND_OK(flush(until));
-  return end(until);
+  STRAND_OK(flush());
+  return end();
 }
 
 Result<Rows> Connection::query(const std::string& sql, const std::vector<Parameter>& parameters) {
-  const Instant until = deadline();
   std::vector<const char*> values;
   for (const Parameter& parameter : parameters) values.push_back(parameter ? parameter->c_str() : nullptr);
   if (PQsendQueryParams(session_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr, values.data(),
                         nullptr, nullptr, 0) == 0)
     return lost(first_line(PQerrorMessage(session_.get())));
-  STRAND_OK(flush(until));
-  return answer(until);
+  STRAND_OK(flush());
+  return answer();
 }
 
 Status Connection::copy(const std::string& sql, std::string_view lines) {
@@ -184,24 +180,22 @@ Status Connection::copy(const std::string& sql, std::string_view lines) {
   STRAND_OK(execute(sql));
   for (size_t from = 0; from < lines.size(); from += kPiece) {
     const std::string_view piece = lines.substr(from, kPiece);
-    const Instant until = deadline();
     for (;;) {
       const int sent = PQputCopyData(session_.get(), piece.data(), static_cast<int>(piece.size()));
       if (sent < 0) return lost(first_line(PQerrorMessage(session_.get())));
       if (sent == 1) break;
-      STRAND_OK(wait(/*to_write=*/true, until));
+      STRAND_OK(wait(/*to_write=*/true));
     }
-    STRAND_OK(flush(until));
+    STRAND_OK(flush());
   }
-  const Instant until = deadline();
   for (;;) {
     const int ended = PQputCopyEnd(session_.get(), nullptr);
     if (ended < 0) return lost(first_line(PQerrorMessage(session_.get())));
     if (ended == 1) break;
-    STRAND_OK(wait(/*to_write=*/true, until));
+    STRAND_OK(wait(/*to_write=*/true));
   }
-  STRAND_OK(flush(until));
-  return end(until);
+  STRAND_OK(flush());
+  return end();
 }
 
 Result<Transaction> Transaction::begin(Connection& connection) {

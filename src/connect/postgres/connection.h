@@ -3,7 +3,6 @@
 
 #include <libpq-fe.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,20 +60,16 @@ class Connection {
   const std::string& where() const { return where_; }
 
  private:
-  using Instant = std::chrono::steady_clock::time_point;
   struct Finish {
     void operator()(PGconn* session) const { PQfinish(session); }
   };
   Connection(PGconn* session, std::string where, Duration timeout)
       : session_(session), where_(std::move(where)), timeout_(timeout) {}
-  Instant deadline() const {
-    return std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_.millis);
-  }
-  Status wait(bool to_write, Instant until);
-  Status flush(Instant until);
+  Status wait(bool to_write);
+  Status flush();
   /// The last result of what was sent; an earlier error counts.
-  Result<Rows> answer(Instant until);
-  Status end(Instant until);
+  Result<Rows> answer();
+  Status end();
   Status lost(const std::string& message);
   Status failure(const PGresult* result);
 

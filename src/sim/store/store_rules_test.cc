@@ -1,4 +1,6 @@
 // The rules, of the simulated store and of SQLite.
+#include <gtest/gtest.h>
+
 #include "sim/store/test_stores.h"
 
 namespace strand::sim {

@@ -1,0 +1,226 @@
+// The connector of PostgreSQL: tables, types, errors, and a server that goes away.
+#include <gmock/gmock.h>
+
+#include "connect/postgres/lookup.h"
+#include "connect/table/test_rows.h"
+#include "tests/servers/postgres_backend.h"
+
+namespace strand::connect::postgres {
+namespace {
+
+using columnar::TypeKind;
+using sim::PostgresBackend;
+using table::Answer;
+using table::Request;
+using table::test_record;
+using table::test_request;
+using table::test_tag;
+using table::test_writer;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr auto kPut = Request::Kind::kPut;
+
+class Postgres : public testing::Test {
+ protected:
+  Result<std::unique_ptr<table::TableStore>> opened(const table::WriterSpec& spec) {
+    auto store = backend_.connect();
+    STRAND_OK(store->open(spec));
+    table::WriterClaim claim;
+    claim.history = {test_record(1, 1, {}, 0)};
+    STRAND_OK(store->claim(claim));
+    return store;
+  }
+  Status open_error(const table::WriterSpec& spec) {
+    auto store = opened(spec);
+    return store.ok() ? Status() : store.status();
+  }
+  /// One row of a table `t` with key k and a column of each type.
+  static table::WriterSpec typed(std::vector<columnar::Field> fields) {
+    table::WriterSpec spec;
+    spec.job = "job";
+    spec.table = "t";
+    spec.writer = "w";
+    spec.key = table::test_schema({{"k", TypeKind::kInt}});
+    spec.values = std::make_shared<columnar::Schema>(fields);
+    fields.insert(fields.begin(), spec.key->fields().front());
+    spec.table_schema = std::make_shared<columnar::Schema>(std::move(fields));
+    return spec;
+  }
+  static Request put(const columnar::Batch& batch) {
+    Request request;
+    request.batch = std::make_shared<const columnar::Batch>(batch);
+    request.tag = test_tag(1, 1, 41, 1);
+    columnar::encode_key(batch, std::vector<size_t>{0}, 0, request.key);
+    return request;
+  }
+  PostgresBackend backend_;
+};
+
+TEST_F(Postgres, ATableIsCreatedWithTheJobsColumnsAndKey) {
+  ASSERT_TRUE(opened(test_writer("fast")).ok());
+  EXPECT_THAT(
+      backend_.rows("SELECT attname || ' ' || format_type(atttypid, atttypmod) FROM pg_attribute WHERE "
+                    "attrelid = 'ad_metrics'::regclass AND attnum > 0 ORDER BY attnum"),
+      ElementsAre("entity text", "bucket text", "fast_valid bigint", "late_valid bigint",
+                  "final_valid bigint", "fast_ckpt bigint", "fast_gen bigint", "fast_attempt bigint",
+                  "fast_ix text", "job_gen bigint"));
+}
+
+TEST_F(Postgres, AUsersTableGetsTheColumnsItLacksAndKeepsItsOwn) {
+  backend_.run(
+      "CREATE TABLE ad_metrics (note text DEFAULT 'mine', bucket varchar(10), entity text, PRIMARY KEY "
+      "(bucket, "
+      "entity)); INSERT INTO ad_metrics (entity, bucket) VALUES ('ad_1', 'H09')");
+  auto store = opened(test_writer("late"));
+  ASSERT_TRUE(store.ok()) << store.status().to_string();
+  const auto applied =
+      (*store)->apply({test_request(test_writer("late"), kPut, {"ad_7", "H10", 1}, test_tag(1, 1, 41, 1))});
+  ASSERT_TRUE(applied.ok()) << applied.status().to_string();
+  EXPECT_THAT(
+      backend_.rows("SELECT concat_ws(' ', entity, note, late_valid) FROM ad_metrics ORDER BY entity"),
+      ElementsAre("ad_1 mine", "ad_7 mine 1"));
+}
+
+TEST_F(Postgres, ATableWithAnotherKeyOrTypeIsRefusedByName) {
+  backend_.run("CREATE TABLE ad_metrics (entity text PRIMARY KEY, bucket text, fast_valid bigint)");
+  EXPECT_THAT(open_error(test_writer("fast")).to_string(),
+              HasSubstr("expected a primary key or unique index on \"entity\", \"bucket\", found none"));
+  backend_.run(
+      "DROP TABLE ad_metrics; CREATE TABLE ad_metrics (entity text, bucket text, fast_valid integer, PRIMARY "
+      "KEY (entity, bucket))");
+  EXPECT_THAT(open_error(test_writer("fast")).to_string(),
+              HasSubstr("expected column fast_valid to keep BIGINT (bigint), found it declared integer"));
+}
+
+TEST_F(Postgres, EveryTypeComesBackAsItWasWritten) {
+  const auto spec = typed({{"b", columnar::make_type(TypeKind::kBoolean)},
+                           {"i", columnar::make_type(TypeKind::kBigInt)},
+                           {"f", columnar::make_type(TypeKind::kFloat)},
+                           {"d", columnar::make_type(TypeKind::kDouble)},
+                           {"s", columnar::make_type(TypeKind::kString)},
+                           {"y", columnar::make_type(TypeKind::kBytes)},
+                           {"day", columnar::make_type(TypeKind::kDate)},
+                           {"at", columnar::timestamp_type(3, true)},
+                           {"n", columnar::decimal_type(10, 2)},
+                           {"none", columnar::make_type(TypeKind::kBigInt)}});
+  columnar::BatchBuilder row(table::row_schema(spec));
+  row.column(0).append(int32_t{1});
+  row.column(1).append_boolean(true);
+  row.column(2).append(int64_t{-9'000'000'000'000'000'001});
+  row.column(3).append(0.1F);
+  row.column(4).append(1.0e300);
+  row.column(5).append_string("tab\there, \\N, line\nend, \xc3\xa4");
+  row.column(6).append_string(std::string_view("\0\\\xff", 3));
+  row.column(7).append(int32_t{20'492});
+  row.column(8).append(int64_t{1'770'545'660'400});
+  row.column(9).append(columnar::Int128{-1250});
+  row.column(10).append_null();
+  row.end_row();
+  const columnar::Batch written = row.finish();
+  auto store = opened(spec);
+  ASSERT_TRUE(store.ok()) << store.status().to_string();
+  const auto applied = (*store)->apply({put(written)});
+  ASSERT_TRUE(applied.ok()) << applied.status().to_string();
+
+  TableContext context;
+  context.schema = table::row_schema(spec);
+  context.lookup_keys = {"k"};
+  const auto lookup = make_postgres_lookup(context, backend_.options(), "t");
+  columnar::BatchBuilder found(context.schema);
+  const columnar::Batch key(spec.key, {written.columns()[0]}, 1);
+  const Status looked = lookup->find(key, 0, found);
+  ASSERT_TRUE(looked.ok()) << looked.to_string();
+  ASSERT_EQ(found.rows(), 1);
+  const columnar::Batch read = found.finish();
+  for (size_t c = 0; c < read.columns().size(); ++c) {
+    EXPECT_EQ(columnar::value_to_string(read.column(c), 0), columnar::value_to_string(written.column(c), 0))
+        << (*read.schema())[c].name;
+  }
+}
+
+TEST_F(Postgres, ATextWithTheCharacterZeroIsRefusedByName) {
+  auto store = opened(test_writer("late"));
+  const auto applied = (*store)->apply(
+      {test_request(test_writer("late"), kPut, {std::string("a\0b", 3), "H10", 1}, test_tag(1, 1, 41, 1))});
+  ASSERT_FALSE(applied.ok());
+  EXPECT_EQ(applied.status().code(), ErrorCode::kSinkSchema);
+  EXPECT_THAT(applied.status().to_string(), HasSubstr("a text of column entity holds the character U+0000"));
+}
+
+TEST_F(Postgres, NestedTypesAreRefusedByName) {
+  EXPECT_THAT(
+      open_error(typed({{"a", columnar::array_type(columnar::make_type(TypeKind::kInt))}})).to_string(),
+      HasSubstr("column a of type ARRAY<INT> is not written to PostgreSQL"));
+}
+
+TEST_F(Postgres, SeveralChangesOfOneKeyKeepTheirOrder) {
+  const auto spec = test_writer("late");
+  auto store = opened(spec);
+  const auto applied =
+      (*store)->apply({test_request(spec, kPut, {"a", "H10", 1}, test_tag(1, 1, 41, 1)),
+                       test_request(spec, Request::Kind::kDelete, {"a", "H10", {}}, test_tag(1, 1, 41, 2)),
+                       test_request(spec, kPut, {"a", "H10", 3}, test_tag(1, 1, 41, 3)),
+                       test_request(spec, kPut, {"b", "H10", 4}, test_tag(1, 1, 41, 4))});
+  ASSERT_TRUE(applied.ok()) << applied.status().to_string();
+  EXPECT_THAT(backend_.dump("ad_metrics", false), ElementsAre("a H10: late_valid=3", "b H10: late_valid=4"));
+}
+
+TEST_F(Postgres, ASessionThatWasEndedIsMadeAnew) {
+  const auto spec = test_writer("late");
+  auto store = opened(spec);
+  backend_.run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'strandline' AND "
+      "pid <> pg_backend_pid()");
+  const std::vector<Request> requests = {test_request(spec, kPut, {"a", "H10", 1}, test_tag(1, 1, 41, 1))};
+  const auto lost = (*store)->apply(requests);
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.status().code(), ErrorCode::kSinkUnavailable) << lost.status().to_string();
+  ASSERT_TRUE((*store)->apply(requests).ok());
+  EXPECT_THAT(backend_.dump("ad_metrics", false), ElementsAre("a H10: late_valid=1"));
+}
+
+TEST_F(Postgres, AnAnswerThatDoesNotComeIsGivenUp) {
+  PostgresOptions options = backend_.options();
+  options.request_timeout = Duration{200};
+  auto session = Connection::open(options);
+  ASSERT_TRUE(session.ok());
+  const auto slow = (*session)->query("SELECT pg_sleep(20)");
+  ASSERT_FALSE(slow.ok());
+  EXPECT_EQ(slow.status().code(), ErrorCode::kSinkUnavailable);
+  EXPECT_TRUE((*session)->broken());
+}
+
+TEST_F(Postgres, WhoCannotBeReachedAndWhoIsRefusedAreToldApart) {
+  PostgresOptions nobody = backend_.options();
+  nobody.url = "postgresql://127.0.0.1:1/postgres";
+  EXPECT_EQ(Connection::open(nobody).status().code(), ErrorCode::kSinkUnavailable);
+  PostgresOptions other = backend_.options();
+  other.url.replace(other.url.rfind("/postgres") + 1, 8, "nowhere");
+  const Status refused = Connection::open(other).status();
+  EXPECT_EQ(refused.code(), ErrorCode::kRefused) << refused.to_string();
+  EXPECT_THAT(refused.to_string(), HasSubstr("database \"nowhere\" does not exist"));
+}
+
+TEST_F(Postgres, ADeadAttemptsTransactionHoldsItsSuccessorBack) {
+  const auto spec = test_writer("late");
+  auto session = Connection::open(backend_.options());
+  auto store = opened(spec);
+  ASSERT_TRUE((*session)->execute("BEGIN; SELECT 1 FROM strandline_attempts FOR SHARE").ok());
+  PostgresOptions options = backend_.options();
+  options.request_timeout = Duration{300};
+  auto successor = make_flush_store(options);
+  ASSERT_TRUE(successor->open(spec).ok());
+  table::WriterClaim claim;
+  claim.attempt = {2};
+  claim.history = {test_record(1, 1, {}, 0), test_record(1, 2, 41, 41)};
+  EXPECT_EQ(successor->claim(claim).code(), ErrorCode::kSinkUnavailable);
+  ASSERT_TRUE((*session)->execute("COMMIT").ok());
+  EXPECT_TRUE(successor->claim(claim).ok());
+  EXPECT_EQ(
+      (*store)->apply({test_request(spec, kPut, {"a", "H10", 1}, test_tag(1, 1, 41, 1))}).status().code(),
+      ErrorCode::kFenced);
+}
+
+}  // namespace
+}  // namespace strand::connect::postgres
