@@ -132,6 +132,10 @@ class Job:
         self.lives += 1
         return Life([self.binary, "--state", self.folder / state, "run", "job.sql", *more], self.folder / f"{self.lives:04}.log", self.folder)
 
+    def owner(self):
+        """The attempt to which the table in mode transaction belongs."""
+        return int(self.server.rows("SELECT max(attempt) FROM strandline_markers WHERE subtask = -1")[0][0])
+
     def last_counted(self):
         try:
             return int(self.server.rows(f"SELECT count(*) FROM {self.schema}.copies WHERE id < 0")[0][0])
@@ -201,8 +205,14 @@ def paused_process(checks, job, writer):
     time.sleep(1.5)
     old.process.send_signal(signal.SIGSTOP)
     shutil.copytree(job.folder / "state", job.folder / "copy", ignore=shutil.ignore_patterns("*.tmp", "lock"))
+    before = job.owner()
     new = job.start("--set", "parallelism.default=2", state="copy")
-    time.sleep(3)
+    # Where the old process was inside a transaction, its locks hold the new one back until the server ends that (60 s).
+    until = time.monotonic() + 90
+    while job.owner() == before and time.monotonic() < until and new.running():
+        time.sleep(0.1)
+    checks.check(job.owner() > before, "a successor claims the table of a process that is paused", new.log()[-1500:])
+    time.sleep(1)
     old.process.send_signal(signal.SIGCONT)
     code = old.end(60)
     checks.check(code not in (None, 0) and "STRAND-4007" in old.log(), "the process that was paused is fenced", old.log()[-1500:])

@@ -28,7 +28,7 @@ class PostgresTransactions final : public table::TransactionStore {
 
   Result<std::vector<Marker>> check(const WriterSpec& spec) override;
   Status open(const WriterSpec& spec) override;
-  Status claim(Generation generation, Attempt attempt) override;
+  Status claim(const table::SinkClaim& claim) override;
   Result<std::vector<Marker>> markers() override;
   Result<CommitOutcome> commit(const Commit& commit) override;
   void close() override { session_.reset(); }
@@ -116,9 +116,9 @@ Status PostgresTransactions::fenced(const Marker& owner, const Marker& mine) con
       .hint("a newer start of the job owns the table; this one must not write any more");
 }
 
-Status PostgresTransactions::claim(Generation generation, Attempt attempt) {
+Status PostgresTransactions::claim(const table::SinkClaim& claim) {
   STRAND_OK(connect());
-  const Marker mine{kOwner, generation, attempt, {0}};
+  const Marker mine{kOwner, claim.generation, claim.attempt, {0}};
   STRAND_TRY(Transaction transaction, Transaction::begin(*session_));
   STRAND_TRY(const Marker owner, stored(kOwner, " FOR UPDATE"));
   if (higher(owner, mine)) return fenced(owner, mine);

@@ -75,7 +75,7 @@ TYPED_TEST(TransactionSink, X1_ACommitOfADeadAttemptIsRefused) {
 TYPED_TEST(TransactionSink, X1m_ARepeatedCommitAddsNothing) {
   auto store = this->backend_.connect_transactions();
   ASSERT_TRUE(store->open(topic()).ok());
-  ASSERT_TRUE(store->claim({7}, {1}).ok());
+  ASSERT_TRUE(store->claim({{7}, {1}}).ok());
   table::Commit commit{
       {0, {7}, {1}, {40}},
       {std::make_shared<const columnar::Batch>(test_batch(topic(), {{"ad_7", "M10:13", 6}}))}};
