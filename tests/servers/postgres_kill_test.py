@@ -207,7 +207,7 @@ def paused_process(checks, job, writer):
     shutil.copytree(job.folder / "state", job.folder / "copy", ignore=shutil.ignore_patterns("*.tmp", "lock"))
     before = job.owner()
     new = job.start("--set", "parallelism.default=2", state="copy")
-    # Where the old process was inside a transaction, its locks hold the new one back until the server ends that (60 s).
+    # Where the old process was inside a transaction, its locks hold the new one back until the server ends that (10 s).
     until = time.monotonic() + 90
     while job.owner() == before and time.monotonic() < until and new.running():
         time.sleep(0.1)

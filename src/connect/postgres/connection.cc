@@ -16,7 +16,7 @@ constexpr const char* kTryAgain =
 constexpr const char* kSession =
     "SET DateStyle = ISO; SET TimeZone = 'UTC'; SET bytea_output = hex; SET client_encoding = 'UTF8';"
     "SET extra_float_digits = 1; SET standard_conforming_strings = on;"
-    "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '60s'";
+    "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '10s'";
 
 std::string first_line(const char* text) {
   std::string line(text == nullptr ? "" : text);
@@ -42,14 +42,16 @@ Meaning meaning(std::string_view state) {
   return {ErrorCode::kSinkSchema, "compare the table of the database with CREATE TABLE in the job"};
 }
 
-/// libpq tells no SQLSTATE where a session cannot be made; a server that refuses says FATAL.
+/// libpq tells no SQLSTATE where a session cannot be made. A server that starts, stops or is full is waited
+/// for.
 Meaning refusal(std::string_view message) {
-  const auto says = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
-  if (says("starting up") || says("shutting down") || says("too many") || says("recovery mode"))
-    return {ErrorCode::kSinkUnavailable, kTryAgain};
-  if (says("FATAL:") || says("password"))
-    return {ErrorCode::kRefused,
-            "look at 'url', 'username' and 'password', and at pg_hba.conf of the server"};
+  for (const std::string_view part :
+       {"does not exist", "authentication failed", "pg_hba.conf", "permission denied", "no password supplied",
+        "not permitted to log in"}) {
+    if (message.find(part) != std::string_view::npos)
+      return {ErrorCode::kRefused,
+              "look at 'url', 'username' and 'password', and at pg_hba.conf of the server"};
+  }
   return {ErrorCode::kSinkUnavailable, kTryAgain};
 }
 
@@ -90,6 +92,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const PostgresOptions& opti
     return Status(code, message).at(made->where_).hint(hint);
   }
   PQsetnonblocking(session, 1);
+  // What a server says besides its answers is no part of them: errors come with the next statement.
+  PQsetNoticeReceiver(session, [](void*, const PGresult*) {}, nullptr);
   STRAND_OK(made->execute(kSession));
   return made;
 }
