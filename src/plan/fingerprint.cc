@@ -42,6 +42,7 @@ json all_columns_text(const columnar::Schema& schema) {
 /// By event time, and of the last row, the state holds whole rows.
 json deduplicate_text(const columnar::Schema& input, const Deduplicate& dedup) {
   json state = {{"keys", columns_text(input, dedup.keys)}};
+  if (dedup.ttl) state["keys are forgotten"] = "by the wall clock";
   if (!dedup.time_column && !dedup.last) return state;
   state["columns"] = all_columns_text(input);
   state["row"] = dedup.last ? "last" : "first";
@@ -188,7 +189,7 @@ std::string fingerprint(const Plan& plan) {
     state["kind"] = kind_name(node->detail);
     nodes[node->id] = std::move(state);
   }
-  return json{{"version", 2}, {"nodes", std::move(nodes)}}.dump();
+  return json{{"version", 3}, {"nodes", std::move(nodes)}}.dump();
 }
 
 }  // namespace strand::plan

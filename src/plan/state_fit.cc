@@ -38,9 +38,11 @@ bool carries_over(const json& before, const json& now) {
 
 bool is_function_state(const std::string& name) { return name.starts_with("state ") || name == "contents"; }
 
-/// Version 1 had no word for a GROUP BY that forgets by event time.
-bool was_not_told(int version, const std::string& name, const json& value) {
-  return version < 2 && name == "keys are forgotten" && value == "by event time";
+/// Version 1 had no word for a GROUP BY that forgets by event time, version 2 none for a deduplication that
+/// forgets by the wall clock.
+bool was_not_told(int version, const std::string& kind, const std::string& name, const json& value) {
+  if (name != "keys are forgotten") return false;
+  return (version < 2 && value == "by event time") || (version < 3 && kind == "deduplicate");
 }
 
 std::string kind_of(const json& node) { return plain(node.contains("kind") ? node["kind"] : json()); }
@@ -60,7 +62,7 @@ std::vector<std::string> differences_of(const json& before, const json& now, int
     if (old == value) continue;
     const bool one_is_missing = old.is_null() || value.is_null();
     if (is_function_state(name) && (one_is_missing || carries_over(old, value))) continue;
-    if (old.is_null() && was_not_told(version, name, value)) continue;
+    if (old.is_null() && was_not_told(version, kind_of(now), name, value)) continue;
     differences.push_back(name + " of the snapshot: " + plain(old) + "; of the plan: " + plain(value));
   }
   return differences;

@@ -83,6 +83,19 @@ TEST(StateFit, AFingerprintOfTheFirstVersionDoesNotTellHowKeysAreForgotten) {
               ElementsAre(std::pair{"g/group", Fate::kChanged}));
 }
 
+// The second had none for the first row by arrival, whose keys a TTL forgets.
+TEST(StateFit, ATtlOfADeduplicationIsNoRetention) {
+  const std::string plain = R"("d/deduplicate":{"kind":"deduplicate","keys":["ad STRING"]})";
+  const std::string by_clock =
+      R"("d/deduplicate":{"kind":"deduplicate","keys":["ad STRING"],"keys are forgotten":"by the wall clock"})";
+  EXPECT_THAT(fates(print(plain, 3), print(by_clock, 3)),
+              ElementsAre(std::pair{"d/deduplicate", Fate::kChanged}));
+  EXPECT_THAT(fates(print(by_clock, 3), print(plain, 3)),
+              ElementsAre(std::pair{"d/deduplicate", Fate::kChanged}));
+  EXPECT_THAT(fates(print(plain, 2), print(by_clock, 3)),
+              ElementsAre(std::pair{"d/deduplicate", Fate::kKept}));
+}
+
 TEST(StateFit, ADamagedFingerprintIsRefused) {
   for (const char* text : {"", "garbage", "[]", "{}", R"({"nodes":[]})", R"({"nodes":{"a":1}})"}) {
     EXPECT_FALSE(fit_state(text, print(kGroup), {}).ok()) << text;
