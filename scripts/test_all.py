@@ -6,6 +6,7 @@
 Prints the minutes of each part; the exit code is 0 only if all of them passed. What a part has printed is in build/test-all/PART.log.
 """
 import argparse
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -33,6 +34,14 @@ def sql():
             yield [f"{BIN}/conformance", "sql", "tests/conformance/sql", "-v", "--backend", backend, "--parallelism", str(parallelism)]
 
 
+def batches():
+    """So many rows at once leave the tables that they leave one by one."""
+    for folder in ("tests/conformance/sql", "tests/sql"):
+        for batch in (7, 1024):
+            for parallelism in (1, 3):
+                yield [f"{BIN}/conformance", "sql", folder, "-v", "--batch", str(batch), "--parallelism", str(parallelism)]
+
+
 def restored():
     """All topics but Nexmark, whose thousands of rows would be restored before each."""
     topics = sorted(path.name for path in (ROOT / "tests/conformance/sql").iterdir() if path.is_dir() and path.name != "nexmark")
@@ -47,7 +56,7 @@ def commands(part, jobs):
     return {
         "tests": [["ctest", "--preset", "release", "-j", jobs]],
         "operators": operators(),
-        "sql": sql(),
+        "sql": itertools.chain(sql(), batches()),
         "restored": restored(),
         "facts": [[f"{BIN}/story_test", "--facts"]],
         "sim": [[*simulate, "--runs", "200000", "--seed", "20001"]],

@@ -17,6 +17,7 @@ namespace {
 
 struct Options {
   bool sql = false;
+  size_t sql_batch = 1;
   std::string folder;
   std::string where;
   ReplayOptions replay;
@@ -66,7 +67,7 @@ Result<Tally> run(const Options& options) {
   if (options.sql) {
     STRAND_TRY(const sql::Counts counts,
                sql::run({options.folder, options.where, options.verbose, options.parallelism,
-                         options.replay.restore_each_step, options.replay.spill_space}));
+                         options.replay.restore_each_step, options.replay.spill_space, options.sql_batch}));
     return Tally{counts.passed, counts.failed, counts.unsupported};
   }
   STRAND_TRY(const Where where, Where::parse(options.where));
@@ -129,6 +130,9 @@ int main_with(int count, char** arguments) {
   sql->add_option("--where", options.where, "Only cases of these values: topic=window_tvf,case=hop");
   sql->add_option("--parallelism", options.parallelism, "Of cases that do not say their own")
       ->check(CLI::PositiveNumber);
+  sql->add_option("--batch", options.sql_batch,
+                  "Play each query twice, so many lines at once and one by one, and compare the tables")
+      ->check(CLI::Range(2, 100'000));
   for (CLI::App* command : {operators, sql}) {
     command
         ->add_option("--backend", backend,

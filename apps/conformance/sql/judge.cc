@@ -182,6 +182,15 @@ std::string difference(const Case& test_case, const Section& expected, const Rec
   return groups_differ(want, found, order, key_columns(test_case, schema));
 }
 
+std::string tables_differ(const Received& one, const Received& other) {
+  // Messages about changes are no table: rows that come together make one change.
+  if (!one.rows.empty() && one.rows[0].values.is_string()) return "";
+  const auto table = [](const Received& received) {
+    return folded(received_groups(received, /*by_line=*/false), *received.schema, received.primary_key);
+  };
+  return first_difference(table(one), table(other));
+}
+
 std::string columns_differ(const Section& expected, const columnar::Schema& schema) {
   for (const std::string& line : expected.lines) {
     if (!line.starts_with("columns ")) continue;

@@ -8,6 +8,9 @@
 
 namespace strand::conformance::sql {
 
+/// How the tables that two runs have left differ, or nothing.
+std::string tables_differ(const Received& one, const Received& other);
+
 /// Nothing if the rows that `received` holds are those of the section, under the case's rules of order; else
 /// what differs first. `by_line`: they must also have come after the same lines of the input.
 std::string difference(const Case& test_case, const Section& expected, const Received& received,

@@ -15,15 +15,16 @@ namespace {
 constexpr int64_t kMemory = int64_t{1} << 30;
 constexpr int64_t kStart = 1'770'552'000'000;  // 2026-02-08 12:00, when the played day begins
 constexpr Duration kToEnd{100};
+constexpr Duration kTick{10'000};  // longer than the lines of a batch take one by one
 
-Result<runtime::JobOptions> play_options(const plan::Plan& plan, int parallelism) {
+Result<runtime::JobOptions> play_options(const plan::Plan& plan, int parallelism, size_t batch_rows) {
   STRAND_TRY(runtime::JobOptions options, engine::job_options(plan, {"/state/case"}, {parallelism, kMemory}));
   options.checkpoints.interval.reset();
   options.future_skew.reset();
-  options.batch_rows = 1;
+  options.batch_rows = static_cast<int64_t>(batch_rows);
   const auto interval = plan.settings.find("pipeline.auto-watermark-interval");
   if (interval == plan.settings.end() || interval->second.origin == "default")
-    options.tick_interval = Duration{0};
+    options.tick_interval = batch_rows > 1 ? kTick : Duration{0};
   return options;
 }
 
@@ -45,26 +46,40 @@ class Player {
       : plan_(plan), registry_(registry), options_(options), played_(played), world_(0, WallTime{kStart}) {}
 
   Status run(const std::vector<InputLine>& input) {
-    STRAND_TRY(job_, play_options(plan_, options_.parallelism));
+    STRAND_TRY(job_, play_options(plan_, options_.parallelism, options_.batch_rows));
     job_.spill_space = options_.spill_space;
     STRAND_OK(start());
     std::vector<std::string> tables;
     int number = 0;
     for (const InputLine& line : input) {
       if (line.event != InputLine::Event::kRow) {
+        STRAND_OK(end_batch());
         STRAND_OK(happen(line));
         continue;
       }
       if (options_.restore_each_step && number > 0) STRAND_OK(restore(number % 2 == 0));
       if (std::find(tables.begin(), tables.end(), line.table) == tables.end()) tables.push_back(line.table);
+      if (line.table != table_of_batch_ || in_batch_ == options_.batch_rows) STRAND_OK(end_batch());
+      table_of_batch_ = line.table;
+      ++in_batch_;
       played_.stage->set_played(++number);
       played_.stage->feed(line.table).lines.push_back(line_of(line.payload));
-      STRAND_OK(come_to_rest());
+      if (options_.batch_rows == 1 || options_.one_by_one) STRAND_OK(come_to_rest());
     }
+    STRAND_OK(end_batch());
     return end(tables);
   }
 
  private:
+  /// What came together is worked on, then time is told.
+  Status end_batch() {
+    if (options_.batch_rows == 1 || in_batch_ == 0) return Status();
+    in_batch_ = 0;
+    STRAND_OK(come_to_rest());
+    const int64_t next_tick = (world_.clock.now().millis / kTick.millis + 1) * kTick.millis;
+    return driver_->run_until(WallTime{next_tick + 1});
+  }
+
   Status start() {
     STRAND_TRY(attempt_, runtime::JobAttempt::start(plan_, registry_, job_, from_, world_.env(), nullptr));
     driver_ = std::make_unique<sim::VirtualDriver>(world_, *attempt_);
@@ -141,6 +156,8 @@ class Player {
   const PlayOptions& options_;
   Played& played_;
   sim::SimEnv world_;
+  std::string table_of_batch_;
+  size_t in_batch_ = 0;
   runtime::JobOptions job_;
   runtime::RestoreChoice from_{runtime::RestoreChoice::Kind::kNone, {}};
   std::unique_ptr<runtime::JobAttempt> attempt_;
@@ -183,6 +200,7 @@ void announce_from_1970(const plan::Plan& plan) {
 Played play(const std::string& text, const std::vector<InputLine>& input, const PlayOptions& options) {
   Played played;
   played.stage = std::make_shared<Stage>();
+  played.stage->batch_rows = options.one_by_one ? 1 : options.batch_rows;
   connect::Registry registry;
   connect::add_builtin_connectors(registry);
   add_script_connectors(registry, played.stage);

@@ -26,6 +26,10 @@ struct PlayOptions {
   /// in turn.
   bool restore_each_step = false;
   state::MakeSpillSpace spill_space = {};
+  /// More than 1: so many lines of a table come before anything is done with them, and time is told behind
+  /// them. With `one_by_one` they come as without it, but time is told as late.
+  size_t batch_rows = 1;
+  bool one_by_one = false;
 };
 
 /// Compiles `text` and plays `input` to it, a line at a time: each line is handed out when everything that

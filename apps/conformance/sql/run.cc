@@ -79,6 +79,32 @@ Verdict judge_query(const Case& test_case, const RunOptions& options) {
   return verdict;
 }
 
+/// The same tables must come of the lines, however many come at once.
+Verdict judge_batches(const Case& test_case, const RunOptions& options) {
+  Result<std::vector<InputLine>> input = input_of(test_case, options.folder);
+  if (!input.ok()) return failed(input.status().to_string());
+  const std::string text = test_case.text("setup") + test_case.text("query");
+  PlayOptions play_options{.parallelism = std::stoi(test_case.option(
+                               "parallelism", std::to_string(options.parallelism.value_or(1)))),
+                           .spill_space = options.spill_space,
+                           .batch_rows = options.batch_rows,
+                           .one_by_one = true};
+  const Played single = play(text, *input, play_options);
+  play_options.one_by_one = false;
+  const Played batches = play(text, *input, play_options);
+  const auto code = [](const Played& played) {
+    return played.error.ok() ? std::string("none") : std::to_string(static_cast<int>(played.error.code()));
+  };
+  if (code(single) != code(batches))
+    return failed("one by one: error " + code(single) + ", in batches: " + code(batches));
+  if (!single.error.ok()) return Verdict();
+  for (const auto& [table, received] : single.stage->received()) {
+    const std::string differs = tables_differ(received, batches.stage->received()[table]);
+    if (!differs.empty()) return failed("table " + table + ": " + differs);
+  }
+  return Verdict();
+}
+
 /// Flink's answer is a mistake: ours must be another one.
 Verdict judge_defect(Verdict verdict) {
   if (verdict.unsupported) return verdict;
@@ -96,6 +122,11 @@ void count(const Case& test_case, const std::string& what, const Verdict& verdic
 }
 
 void run_case(const Case& test_case, const RunOptions& options, Counts& counts) {
+  if (options.batch_rows > 1) {
+    if (test_case.section("query") != nullptr)
+      count(test_case, "", judge_batches(test_case, options), options.verbose, counts);
+    return;
+  }
   if (test_case.section("eval") != nullptr) {
     for (const auto& [expression, verdict] : judge_evals(test_case, options.folder)) {
       count(test_case, " " + expression, verdict, options.verbose, counts);

@@ -16,6 +16,9 @@ struct RunOptions {
   std::optional<int> parallelism;  // of cases that do not say their own
   bool restore_each_step = false;
   state::MakeSpillSpace spill_space = {};
+  /// More than 1: cases are not compared with the record, but played twice, so many lines at once and one by
+  /// one, with time told at the same lines.
+  size_t batch_rows = 1;
 };
 
 struct Counts {

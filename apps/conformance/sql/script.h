@@ -41,6 +41,8 @@ class Stage {
   };
   Feed& feed(const std::string& table) { return feeds_[table]; }
   std::map<std::string, Received>& received() { return received_; }
+  /// Lines that a source hands out at once.
+  size_t batch_rows = 1;
   void set_played(int played) { played_ = played; }
   int played() const { return played_; }
   void commit() {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "codec/format_metadata.h"
 #include "conformance/sql/script.h"
@@ -35,12 +37,13 @@ class OneShard final : public flow::ShardFinder {
   std::optional<Duration> interval() const override { return std::nullopt; }
 };
 
-/// Hands out one line a poll.
+/// Hands out one line a poll, or `batch_rows` of them where the table has no metadata.
 class FeedReader final : public flow::SourceReader {
  public:
-  FeedReader(Stage::Feed& feed, const connect::TableContext& context,
+  FeedReader(Stage::Feed& feed, size_t batch_rows, const connect::TableContext& context,
              std::unique_ptr<codec::RecordDecoder> decoder, bool skip_bad)
       : feed_(feed),
+        batch_rows_(context.metadata.empty() ? batch_rows : 1),
         table_(context.table),
         schema_(context.schema),
         metadata_(context.metadata),
@@ -59,22 +62,22 @@ class FeedReader final : public flow::SourceReader {
     out.until = now + Duration{1};
     out.kind = ended(0) ? flow::Polled::Kind::kEnded : flow::Polled::Kind::kNothing;
     if (shards_.empty() || next_ == feed_.lines.size()) return out;
-    const Stage::Line& line = feed_.lines[next_++];
-    STRAND_TRY(const size_t used, decoder_->decode(line.payload + "\n", 0, output_));
-    STRAND_CHECK(used == line.payload.size() + 1);
-    const std::vector<codec::BadRecord> bad = output_.take_bad();
-    if (!bad.empty() && !skip_bad_) {
-      return Status(ErrorCode::kBadRow, bad[0].reason).at(table_ + " line " + std::to_string(next_));
+    auto kinds = std::make_shared<std::vector<uint8_t>>();
+    for (; next_ < feed_.lines.size() && static_cast<size_t>(out.records) < batch_rows_; ++out.records) {
+      const Stage::Line& line = feed_.lines[next_++];
+      STRAND_TRY(const size_t used, decoder_->decode(line.payload + "\n", 0, output_));
+      STRAND_CHECK(used == line.payload.size() + 1);
+      const std::vector<codec::BadRecord> bad = output_.take_bad();
+      if (!bad.empty() && !skip_bad_)
+        return Status(ErrorCode::kBadRow, bad[0].reason).at(table_ + " line " + std::to_string(next_));
+      if (bad.empty()) kinds->push_back(static_cast<uint8_t>(line.kind));
     }
     out.kind = flow::Polled::Kind::kRows;
-    out.records = 1;
     out.batch = with_metadata(output_.take_rows());
-    if (line.kind != columnar::RowKind::kInsert && out.batch.rows() == 1) {
-      out.batch = out.batch.with_kinds(
-          std::make_shared<const std::vector<uint8_t>>(1, static_cast<uint8_t>(line.kind)));
-    }
+    const bool all_new = std::ranges::all_of(*kinds, [](uint8_t kind) { return kind == 0; });
+    if (!all_new && std::cmp_equal(out.batch.rows(), kinds->size())) out.batch = out.batch.with_kinds(kinds);
     shards_[0].position = std::to_string(next_);
-    ++shards_[0].records;
+    shards_[0].records += out.records;
     return out;
   }
 
@@ -110,6 +113,7 @@ class FeedReader final : public flow::SourceReader {
   }
 
   Stage::Feed& feed_;
+  size_t batch_rows_;
   std::string table_;
   columnar::SchemaPtr schema_;
   std::map<size_t, std::string> metadata_;
@@ -216,8 +220,8 @@ connect::MakeReader script_reader(const std::shared_ptr<Stage>& stage) {
     const auto skip = context.options.find(format + ".ignore-parse-errors");
     const bool skip_bad = skip != context.options.end() && skip->second == "true";
     return std::unique_ptr<flow::SourceReader>(
-        std::make_unique<FeedReader>(stage->feed(context.table.substr(context.table.rfind('.') + 1)), context,
-                                     std::move(decoder), skip_bad));
+        std::make_unique<FeedReader>(stage->feed(context.table.substr(context.table.rfind('.') + 1)),
+                                     stage->batch_rows, context, std::move(decoder), skip_bad));
   };
 }
 
