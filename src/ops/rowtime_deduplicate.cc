@@ -187,7 +187,7 @@ class RowtimeDeduplicate : public Operator {
     return Status();
   }
   Status read_instants(const Batch& batch, std::span<const uint32_t> rows) {
-    instants_.assign(rows.size(), EventTime::max());
+    instants_.assign(rows.size(), options_.ttl ? wall() + *options_.ttl : EventTime::max());
     if (!options_.retention_column) return Status();
     STRAND_TRY(const auto times,
                instant_times_.read(batch, *options_.retention_column, rows, EventTime::max().millis));
@@ -197,20 +197,22 @@ class RowtimeDeduplicate : public Operator {
 
   bool is_late(int64_t time, size_t i, EventTime judge) const {
     if (options_.wait && EventTime{time} < judge) return true;
-    return instants_[i] != EventTime::max() && reached(instants_[i], judge);
+    return options_.retention_column && instants_[i] != EventTime::max() && reached(instants_[i], judge);
+  }
+  EventTime wall() const { return EventTime{context_->now.millis}; }
+  /// Whether the instant at which a kept row is forgotten has come.
+  bool over(const KeptRow& kept, EventTime judge) const {
+    if (kept.head.waits != 0 || kept.expiry() == EventTime::max()) return false;
+    return options_.ttl ? kept.expiry() <= wall() : reached(kept.expiry(), judge);
   }
   bool forgotten(KeptRows::Id id) const {
-    const KeptRow& kept = kept_[id];
-    if (kept.head.waits != 0 || kept.expiry() == EventTime::max()) return false;
-    return reached(kept.expiry(),
-                   context_->judge(columnar::key_group(kept_.hash(id), context_->max_parallelism)));
+    return over(kept_[id], context_->judge(columnar::key_group(kept_.hash(id), context_->max_parallelism)));
   }
 
   /// A row that is not late: keeps it, or finds that it is a copy.
   Status offer(size_t i, uint32_t row, EventTime judge, Changes& changes, KeptOutput& replaced) {
     KeptRows::Id id = kept_.find(reader_.hash(i), reader_.key(i));
-    if (id != KeptRows::kNone && kept_[id].head.waits == 0 && kept_[id].expiry() != EventTime::max() &&
-        reached(kept_[id].expiry(), judge)) {
+    if (id != KeptRows::kNone && over(kept_[id], judge)) {
       kept_.erase(id);
       id = KeptRows::kNone;
     }
@@ -266,7 +268,7 @@ class RowtimeDeduplicate : public Operator {
   }
 
   void forget() {
-    if (!options_.retention_column || kept_.size() < forget_at_) return;
+    if ((!options_.retention_column && !options_.ttl) || kept_.size() < forget_at_) return;
     kept_.for_each([&](KeptRows::Id id) {
       if (forgotten(id)) kept_.erase(id);
     });
@@ -319,6 +321,7 @@ class RowtimeDeduplicate : public Operator {
 Result<OperatorPtr> make_rowtime_deduplicate(RowtimeDeduplicateOptions options) {
   STRAND_CHECK(!options.wait || (!options.last && options.time_column));
   STRAND_CHECK(!options.upserts || (options.last && !options.time_column));
+  STRAND_CHECK(!options.ttl || !options.retention_column);
   return OperatorPtr(std::make_unique<RowtimeDeduplicate>(std::move(options)));
 }
 

@@ -27,6 +27,9 @@ struct RowtimeDeduplicateOptions {
   /// A key is forgotten when event time reaches this column's value of its kept row + `after`.
   std::optional<size_t> retention_column;
   Duration retention_after;
+  /// A key is forgotten so long after its kept row came, by the wall clock; not while the row waits. Only
+  /// without retention, which is exact.
+  std::optional<Duration> ttl = {};
 };
 
 /// One row of each key, by event time; of equal times the first to come is first and the last to come is

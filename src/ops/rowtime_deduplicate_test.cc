@@ -84,6 +84,40 @@ TEST(RowtimeDeduplicate, OfTheLastRowAnEqualTimeReplacesAndAnEarlierOneDoesNot) 
   EXPECT_THAT(op.output(Port::kDuplicate), ElementsAre(HasSubstr(", 2]")));
 }
 
+TEST(RowtimeDeduplicate, WithATtlAKeyIsNewSoLongAfterItsRowCameByTheWallClock) {
+  RowtimeDeduplicateOptions options = last();
+  options.ttl = Duration{120'000};
+  auto op = job(options);
+  op.clock(WallTime{1'000'000});
+  op.batch(click_batch({{"a", at("12:00"), 1}}));
+  op.clock(WallTime{1'060'000});
+  op.batch(click_batch({{"a", at("11:00"), 2}, {"b", at("12:00"), 3}}));
+  op.watermark(at("23:00"));
+  op.output();
+  op.restore(op.snapshot(), 2);
+  op.clock(WallTime{1'119'999});
+  op.batch(click_batch({{"a", at("12:01"), 4}}));
+  EXPECT_THAT(op.output(), ElementsAre(row("+U", "a", "12:01", 4)));
+  op.clock(WallTime{1'180'000});
+  op.batch(click_batch({{"a", at("12:00"), 5}, {"b", at("11:00"), 6}}));
+  EXPECT_THAT(op.output(), ElementsAre(row("+I", "b", "11:00", 6))) << "a row that was kept has prolonged a";
+}
+
+TEST(RowtimeDeduplicate, ARowThatWaitsOutlivesItsTtl) {
+  RowtimeDeduplicateOptions options = first_once();
+  options.ttl = Duration{120'000};
+  auto op = job(options);
+  op.clock(WallTime{1'000'000});
+  op.batch(click_batch({{"a", at("12:05"), 1}}));
+  op.clock(WallTime{2'000'000});
+  op.batch(click_batch({{"a", at("12:06"), 2}}));
+  op.watermark(at("12:05"));
+  EXPECT_THAT(op.output(), ElementsAre(row("+I", "a", "12:05", 1)));
+  op.batch(click_batch({{"a", at("12:06"), 3}}));
+  op.watermark(at("12:06"));
+  EXPECT_THAT(op.output(), ElementsAre(row("+I", "a", "12:06", 3))) << "once told, it is forgotten";
+}
+
 TEST(RowtimeDeduplicate, TheOldRowGoesInFrontWhereItIsAskedFor) {
   auto op = job(last(/*update_before=*/true));
   op.batch(click_batch({{"a", at("12:00"), 1}, {"a", at("12:01"), 2}}));

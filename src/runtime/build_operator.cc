@@ -66,6 +66,7 @@ Result<OperatorPtr> build_rowtime_deduplicate(const plan::Node& node, const plan
   options.wait = !dedup.last;
   options.update_before = dedup.update_before;
   options.upserts = dedup.upserts;
+  options.ttl = dedup.ttl;
   if (dedup.retention) {
     options.retention_column = dedup.retention->column;
     options.retention_after = dedup.retention->after;

@@ -47,7 +47,7 @@ Result<Relation> Binder::deduplicate(const Relation& input, const PendingRank& r
     dedup.last = rank.order[0].descending;
   }
   const Duration ttl = session_.duration("table.exec.state.ttl");
-  if (ttl.millis > 0 && !dedup.retention && !dedup.time_column && !dedup.last) dedup.ttl = ttl;
+  if (ttl.millis > 0 && !dedup.retention) dedup.ttl = ttl;
   const columnar::SchemaPtr schema = input.node->schema(input.port);
   const bool last = dedup.last;
   auto node = nodes_.make(std::move(dedup), {input.input()}, schema, rank.place);

@@ -119,10 +119,10 @@ constexpr std::array kSettings = {
                 "NONE: such rows are written as they come; FORCE: all updated rows are made to fit the key"},
     SettingSpec{"table.exec.source.idle-timeout", kDuration, "0 s", "",
                 "a shard silent for so long is not waited for; 0: always waited for"},
-    SettingSpec{
-        "table.exec.state.ttl", kDuration, "0 s", "",
-        "wall clock after which the first row of a key (without retention), groups and rows of joins are "
-        "forgotten; 0: never. STATE_TTL says it for one table"},
+    SettingSpec{"table.exec.state.ttl", kDuration, "0 s", "",
+                "wall clock after which the first or newest row of a key (without retention), groups and "
+                "rows of joins are "
+                "forgotten; 0: never. STATE_TTL says it for one table"},
     SettingSpec{"table.local-time-zone", kZone, "UTC", "",
                 "the zone of TIMESTAMP values and of windows over TIMESTAMP_LTZ"},
     SettingSpec{"table.optimizer.agg-phase-strategy", kChoice, "AUTO", "AUTO|ONE_PHASE|TWO_PHASE",
