@@ -27,6 +27,8 @@ struct Context {
 
 /// Options that name a job file, shared by the commands that read one.
 void add_job_options(CLI::App& app, engine::JobArguments& arguments);
+/// Those of them that say settings and options of tables.
+void add_outside_options(CLI::App& app, engine::JobArguments& arguments);
 
 /// Accepts whole numbers from `lowest` on.
 CLI::Validator at_least(int64_t lowest);

@@ -9,6 +9,10 @@ namespace strand::app {
 
 void add_job_options(CLI::App& app, engine::JobArguments& arguments) {
   app.add_option("job", arguments.file, "The job: a Flink SQL file")->required();
+  add_outside_options(app, arguments);
+}
+
+void add_outside_options(CLI::App& app, engine::JobArguments& arguments) {
   app.add_option("--set", arguments.set, "KEY=VALUE: a setting, over those of the file")->take_all();
   app.add_option("--with", arguments.with, "TABLE.KEY=VALUE: an option of a table")->take_all();
   app.add_option("--profile", arguments.profiles, "A YAML file with settings and table options")->take_all();

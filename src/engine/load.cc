@@ -1,6 +1,7 @@
 #include "engine/load.h"
 
 #include "codec/record_decoder.h"
+#include "engine/catalogs.h"
 #include "engine/job_options.h"
 #include "engine/profile.h"
 #include "engine/reports/text.h"
@@ -97,9 +98,20 @@ Result<sql::CompiledJob> compile_job(sql::SqlInput input, const connect::Registr
   };
   input.checks.looks_up = [&tables](const plan::TableSpec& table) { return tables.can_look_up(table); };
   input.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
+  if (!input.read_catalog)
+    input.read_catalog = [&](const std::string& path) { return read_catalog(*env.files, path); };
   STRAND_TRY(sql::CompiledJob job, sql::compile(input));
   STRAND_OK(check_plan(job.plan, registry, env));
   return job;
+}
+
+Status apply_arguments(const JobArguments& arguments, env::FileSystem& files,
+                       const std::map<std::string, std::string>& environment, sql::SqlInput& input) {
+  for (const std::string& profile : profiles_of(arguments, environment)) {
+    STRAND_OK(apply_profile(profile, arguments.env_file, files, environment, input));
+  }
+  STRAND_OK(apply_set(arguments, input));
+  return apply_with(arguments, input);
 }
 
 Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
@@ -107,11 +119,7 @@ Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::
   sql::SqlInput input;
   input.file = arguments.file;
   STRAND_TRY(input.text, read_job(*env.files, arguments.file));
-  for (const std::string& profile : profiles_of(arguments, environment)) {
-    STRAND_OK(apply_profile(profile, arguments.env_file, *env.files, environment, input));
-  }
-  STRAND_OK(apply_set(arguments, input));
-  STRAND_OK(apply_with(arguments, input));
+  STRAND_OK(apply_arguments(arguments, *env.files, environment, input));
   Result<sql::CompiledJob> job = compile_job(input, registry, env);
   if (!job.ok()) return of_profile(std::move(job).status(), input);
   return job;

@@ -49,6 +49,7 @@ struct OwnFunction {
   std::string name;   // in capitals, as messages call it
   std::string path;   // of the library
   std::string entry;  // in the library
+  bool temporary = false;
 };
 
 struct Expr {
@@ -270,6 +271,7 @@ struct CreateTable {
   std::vector<std::pair<std::string, Place>> order = {};
   enum class Replace : uint8_t { kNo, kOld, kOrCreate };  // REPLACE TABLE, CREATE OR REPLACE TABLE
   Replace replace = Replace::kNo;
+  bool temporary = false;  // a kept catalog does not keep it
   std::vector<std::pair<std::string, Place>> partitioned_by = {};
 };
 /// CREATE DATABASE and USE, which only the parser acts on: it gives tables their full names.
@@ -297,6 +299,7 @@ struct CreateView {
   bool if_not_exists = false;
   std::vector<std::string> columns;
   QueryPtr query;
+  bool temporary = false;
 };
 struct Drop {
   bool view = false;
@@ -373,6 +376,12 @@ struct Describe {
   Place name_place;
 };
 struct Statement;
+/// CREATE CATALOG of a file: the tables and views that stand in it.
+struct OpenCatalog {
+  std::string name;
+  std::string path;
+  std::vector<std::shared_ptr<const Statement>> kept;
+};
 /// EXPLAIN of an INSERT, a statement set or a query.
 struct Explain {
   bool json = false;
@@ -395,9 +404,9 @@ struct AlterView {
 
 struct Statement {
   Place place;
-  std::variant<SetStatement, ResetStatement, Database, DropDatabase, CreateTable, AlterTable, CreateView,
-               AlterView, Drop, CreateFunction, DropFunction, Insert, StatementSet, Print, Show, Describe,
-               Explain>
+  std::variant<SetStatement, ResetStatement, Database, DropDatabase, OpenCatalog, CreateTable, AlterTable,
+               CreateView, AlterView, Drop, CreateFunction, DropFunction, Insert, StatementSet, Print, Show,
+               Describe, Explain>
       body;
 };
 

@@ -4,7 +4,9 @@
 
 #include "base/text.h"
 #include "plan/alignment.h"
+#include "sql/full_name.h"
 #include "sql/parser.h"
+#include "sql/unparse.h"
 
 namespace strand::sql {
 
@@ -214,6 +216,7 @@ Status Catalog::add_view(const ast::CreateView& statement) {
   view->columns = statement.columns;
   view->query = statement.query;
   view->place = statement.name_place;
+  view->temporary = statement.temporary;
   ++declared_[statement.name];
   views_[statement.name] = std::move(view);
   return Status();
@@ -239,9 +242,12 @@ Status Catalog::drop(const ast::Drop& statement) {
 Status Catalog::alter_view(const ast::AlterView& change) {
   const auto old = view(change.name);
   if (!old) return unknown(change.name, change.name_place);
-  ast::CreateView statement{change.query ? change.name : change.new_name, change.name_place,
-                            /*if_not_exists=*/false, change.query ? std::vector<std::string>() : old->columns,
-                            change.query ? change.query : old->query};
+  ast::CreateView statement{change.query ? change.name : change.new_name,
+                            change.name_place,
+                            /*if_not_exists=*/false,
+                            change.query ? std::vector<std::string>() : old->columns,
+                            change.query ? change.query : old->query,
+                            old->temporary};
   if (!change.query) STRAND_OK(check_free(change.new_name, change.name_place));
   views_.erase(change.name);
   return add_view(statement);
@@ -263,6 +269,21 @@ Status Catalog::drop_database(const ast::DropDatabase& statement) {
     views_.erase(name);
   }
   return Status();
+}
+
+std::vector<std::string> Catalog::kept_in(const std::string& catalog) const {
+  const std::string prefix = part_of_name(catalog) + ".";
+  std::vector<std::string> kept;
+  for (const auto& [name, statement] : statements_) {
+    if (name.starts_with(prefix) && !statement.temporary)
+      kept.push_back(to_sql(ast::Statement{{}, statement}));
+  }
+  for (const auto& [name, view] : views_) {
+    if (!name.starts_with(prefix) || view->temporary) continue;
+    ast::CreateView statement{name, {}, /*if_not_exists=*/false, view->columns, view->query};
+    kept.push_back(to_sql(ast::Statement{{}, std::move(statement)}));
+  }
+  return kept;
 }
 
 std::shared_ptr<Table> Catalog::table(const std::string& name) const {

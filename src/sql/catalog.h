@@ -42,6 +42,7 @@ struct View {
   std::vector<std::string> columns;
   ast::QueryPtr query;
   Place place;
+  bool temporary = false;
   std::optional<Relation> bound = {};  // once somebody reads it
   bool binding = false;                // while it is bound: a view cannot read itself
 };
@@ -63,6 +64,8 @@ class Catalog {
     const auto found = statements_.find(name);
     return found == statements_.end() ? std::nullopt : std::optional(found->second);
   }
+  /// CREATE TABLE and CREATE VIEW of what a kept catalog holds, the views last.
+  std::vector<std::string> kept_in(const std::string& catalog) const;
   bool has(const std::string& name) const { return table(name) != nullptr || view(name) != nullptr; }
   /// All names, for "did you mean".
   std::vector<std::string> names() const;

@@ -85,6 +85,7 @@ Result<ast::CreateTable> Catalog::like_another(const ast::CreateTable& own) cons
         .hint("declare the columns, or write CREATE VIEW");
   }
   ast::CreateTable whole = other->second;
+  whole.temporary = own.temporary;
   whole.name = own.name;
   whole.name_place = own.name_place;
   whole.if_not_exists = own.if_not_exists;

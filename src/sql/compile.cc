@@ -12,6 +12,7 @@
 #include "sql/parser.h"
 #include "sql/session.h"
 #include "sql/show.h"
+#include "sql/unparse.h"
 #include "sql/writers.h"
 
 namespace strand::sql {
@@ -37,8 +38,9 @@ class Script {
     return std::visit([&](const auto& body) { return act(body, statement.place); }, statement.body);
   }
 
-  Result<CompiledJob> finish() {
-    if (sinks_.empty() && shown_.empty()) {
+  Result<CompiledJob> finish(const CatalogFiles& files = {}) {
+    STRAND_TRY(std::vector<KeptCatalog> catalogs, kept_catalogs(files));
+    if (sinks_.empty() && shown_.empty() && catalogs.empty()) {
       return Status(ErrorCode::kNothingToRun, "the file has no INSERT and no SELECT")
           .at(input_.file)
           .hint("add INSERT INTO table SELECT …");
@@ -51,6 +53,7 @@ class Script {
     job.shown = std::move(shown_);
     job.warnings = std::move(session_.warnings);
     job.notes = std::move(session_.notes);
+    job.catalogs = std::move(catalogs);
     return job;
   }
 
@@ -90,6 +93,14 @@ class Script {
     insert.query = table.query;
     for (const Column& column : columns) insert.columns.emplace_back(column.name, table.name_place);
     return act(insert, place);
+  }
+  Status act(const ast::OpenCatalog& opened, const Place&) {
+    for (const auto& kept : opened.kept) {
+      if (const auto* table = std::get_if<ast::CreateTable>(&kept->body))
+        STRAND_OK(catalog_.add_table(*table, input_.tables));
+      if (const auto* view = std::get_if<ast::CreateView>(&kept->body)) STRAND_OK(catalog_.add_view(*view));
+    }
+    return Status();
   }
   Status act(const ast::Database&, const Place&) { return Status(); }
   Status act(const ast::DropDatabase& drop, const Place&) { return catalog_.drop_database(drop); }
@@ -184,8 +195,34 @@ class Script {
         .hint("name each column of the query once");
   }
 
+  /// What the catalogs of files hold now, where that is something else than before. Each is read again at
+  /// once: nothing is kept that the next run could not read.
+  Result<std::vector<KeptCatalog>> kept_catalogs(const CatalogFiles& files) const {
+    std::vector<KeptCatalog> changed;
+    for (const OpenCatalog& file : files.open) {
+      std::string statements;
+      for (const std::string& text : file.statements) statements += text + ";\n";
+      for (const std::string& text : catalog_.kept_in(file.name)) statements += text + ";\n";
+      std::string text = catalog_file(file.name, statements);
+      if (file.before == text) continue;
+      CatalogFiles again{.read = [&](const std::string&) { return Result(std::optional(text)); }};
+      const SourceText source(
+          "CREATE CATALOG " + identifier_to_sql(file.name) + " WITH ('type' = 'file', 'path' = 'p')",
+          file.path);
+      const auto read = parse_script(source, again);
+      if (!read.ok()) {
+        return Status(ErrorCode::kUnsupportedSql,
+                      "catalog '" + file.name + "' cannot keep this: " + read.status().message())
+            .at(input_.file)
+            .hint("what it keeps may name databases and functions of its own only; or make it TEMPORARY");
+      }
+      changed.push_back({file.name, file.path, file.before, std::move(text)});
+    }
+    return changed;
+  }
+
   Status check_override(const TableOverride& override) const {
-    if (catalog_.ever_declared(override.table)) return Status();
+    if (input_.unfinished || catalog_.ever_declared(override.table)) return Status();
     std::vector<std::string> tables;
     for (const std::string& name : catalog_.names()) {
       if (catalog_.table(name)) tables.push_back(name);
@@ -231,6 +268,7 @@ Result<std::string> explain_one(const SqlInput& input, std::span<const ast::Stat
                           std::holds_alternative<ast::CreateView>(statement.body) ||
                           std::holds_alternative<ast::AlterTable>(statement.body) ||
                           std::holds_alternative<ast::AlterView>(statement.body) ||
+                          std::holds_alternative<ast::OpenCatalog>(statement.body) ||
                           std::holds_alternative<ast::Drop>(statement.body) ||
                           std::holds_alternative<ast::DropDatabase>(statement.body);
     if (declares || (table != nullptr && !table->query)) STRAND_OK(script.run(statement));
@@ -261,14 +299,15 @@ Result<std::vector<std::string>> explain_all(const SqlInput& input,
 Result<CompiledJob> compile(const SqlInput& input) {
   const SourceText source(input.text, input.file);
   STRAND_OK(check_text(source));
-  STRAND_TRY(const std::vector<ast::Statement> statements, parse_script(source));
+  CatalogFiles files{.read = input.read_catalog};
+  STRAND_TRY(const std::vector<ast::Statement> statements, parse_script(source, files));
   Script script(input);
   STRAND_OK(script.fix_settings());
   STRAND_TRY(std::vector<std::string> plans, explain_all(input, statements));
   script.set_explained(std::move(plans));
   for (const ast::Statement& statement : statements) STRAND_OK(script.run(statement));
   STRAND_OK(script.check_overrides());
-  return script.finish();
+  return script.finish(files);
 }
 
 }  // namespace strand::sql

@@ -54,7 +54,10 @@ struct SqlInput {
   std::map<std::string, plan::Setting> settings = {};
   /// Applied in this order over the WITH clauses.
   std::vector<TableOverride> tables = {};
+  bool unfinished = false;  // more is to come: an override of a table that is not there yet is no mistake
   TableChecks checks = {};
+  /// The file of a catalog, or nothing where there is none. Not set: such catalogs are refused.
+  std::function<Result<std::optional<std::string>>(const std::string& path)> read_catalog = {};
 };
 
 /// What SHOW, DESCRIBE or EXPLAIN has answered, in the order of the file.
@@ -65,15 +68,25 @@ struct Shown {
 /// A table with lines around its cells; of the one column `result` its text.
 std::string to_text(const Shown& shown);
 
+/// A catalog in a file that is to hold something else behind a script than before it.
+struct KeptCatalog {
+  std::string name;
+  std::string path;
+  std::optional<std::string> before;  // none: there was no file
+  std::string text;
+};
+
 struct CompiledJob {
   plan::Plan plan;  // without sinks where the file only shows something
   std::vector<Shown> shown;
-  std::vector<Status> warnings;    // numbered, with a place, do not keep the job from running
-  std::vector<std::string> notes;  // what was skipped, and why
+  std::vector<Status> warnings;            // numbered, with a place, do not keep the job from running
+  std::vector<std::string> notes;          // what was skipped, and why
+  std::vector<KeptCatalog> catalogs = {};  // for a command that runs the script to write
 };
 
 /// Compiles all INSERTs and bare SELECTs of a file into one job. Errors carry `file:line:column`, the line
-/// with a caret under the place, and a way out. Pure: the same input gives the same plan, node ids included.
+/// with a caret under the place, and a way out. The same input, libraries of functions and files of catalogs
+/// give the same plan, node ids included; nothing is written.
 Result<CompiledJob> compile(const SqlInput& input);
 
 }  // namespace strand::sql

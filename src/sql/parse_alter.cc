@@ -1,4 +1,5 @@
 // ALTER TABLE: what it adds, modifies, drops, renames, sets and resets.
+#include "sql/full_name.h"
 #include "sql/parser_core.h"
 
 namespace strand::sql {
@@ -28,6 +29,8 @@ Result<ast::Statement> Parser::alter() {
     }
     STRAND_OK(expect_word("TO"));
     STRAND_TRY(std::string to, identifier("the new name"));
+    const bool of_table = parsed.names.empty();  // which stays in its database
+    if (of_table) to = parsed.name.substr(0, parsed.name.rfind('.') + 1) + part_of_name(to);
     parsed.names.push_back(std::move(to));
   } else if (take_word("DROP")) {
     parsed.kind = ast::AlterTable::Kind::kDrop;

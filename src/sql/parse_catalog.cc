@@ -80,17 +80,27 @@ Result<ast::Statement> Parser::create_catalog(const Place& place) {
   ast::CreateTable with;
   STRAND_OK(with_options(with));
   std::string database = "default";
+  std::string path;
+  bool in_file = false;
   for (const ast::Option& option : with.options) {
     if (option.key == "default-database") database = option.value;
-    if (option.key != "type" || option.value == "generic_in_memory") continue;
-    return unsupported(option.place, "catalogs of type '" + option.value + "' are not supported",
-                       "'type' = 'generic_in_memory' holds the names of this file");
+    if (option.key == "path") path = option.value;
+    in_file = in_file || (option.key == "type" && option.value == "file");
+    if (option.key != "type" || option.value == "generic_in_memory" || option.value == "file") continue;
+    return unsupported(
+        option.place, "catalogs of type '" + option.value + "' are not supported",
+        "'type' = 'generic_in_memory' holds names for this script, 'file' keeps them at a 'path'");
+  }
+  if (in_file && path.empty()) {
+    return error_at(ErrorCode::kBadOption, name_place, "a catalog in a file needs its 'path'")
+        .hint("write WITH ('type' = 'file', 'path' = 'catalog.sql')");
   }
   if (catalogs_.contains(name) && !if_not_exists) {
     return error_at(ErrorCode::kDuplicateName, name_place, "there is a catalog '" + name + "' already")
         .hint("write IF NOT EXISTS");
   }
-  catalogs_.try_emplace(name, std::vector<std::string>{database});
+  const bool fresh = catalogs_.try_emplace(name, std::vector<std::string>{database}).second;
+  if (in_file && fresh) return open_catalog(name, path, name_place);
   return ast::Statement{place, ast::Database{"CREATE CATALOG IF NOT EXISTS ", name}};
 }
 
@@ -122,6 +132,11 @@ Result<ast::Statement> Parser::drop_catalog(const Place& place) {
   const bool if_exists = take_words({"IF", "EXISTS"});
   const Place name_place = here();
   STRAND_TRY(const std::string name, identifier("the catalog's name"));
+  if (is_open(name)) {
+    return unsupported(name_place,
+                       "catalog '" + name + "' lies in a file, and stays to the end of the script",
+                       "leave the statement out: the file would stay as it is");
+  }
   if (name == home_.catalog) {
     return error_at(ErrorCode::kUnknownTable, name_place, "catalog '" + name + "' is in use")
         .hint("USE CATALOG another one first");

@@ -97,6 +97,7 @@ Result<ast::Statement> Parser::create_function(const Place& place, bool alter) {
   parsed.name = name.written;
   parsed.entry_place = here();
   STRAND_OK(library_of(parsed.function));
+  parsed.function.temporary = temporary;
   parsed.function.name = name.written.substr(name.written.rfind('.') + 1);
   const bool known = functions_.contains(name.key);
   if (known == alter) {

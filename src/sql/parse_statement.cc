@@ -128,9 +128,10 @@ Result<ast::Statement> Parser::create() {
   if (at_function() && replace == ast::CreateTable::Replace::kNo)
     return create_function(place, /*alter=*/false);
   if (take_words({"OR", "REPLACE"})) replace = ast::CreateTable::Replace::kOrCreate;
-  take_word("TEMPORARY");
+  const bool temporary = take_word("TEMPORARY");
   if (take_word("TABLE")) {
     STRAND_TRY(ast::CreateTable parsed, create_table());
+    parsed.temporary = temporary;
     parsed.replace = replace;
     if (replace == ast::CreateTable::Replace::kNo || parsed.query)
       return ast::Statement{place, std::move(parsed)};
@@ -140,6 +141,7 @@ Result<ast::Statement> Parser::create() {
   if (replace != ast::CreateTable::Replace::kNo) return expected("TABLE");
   if (take_word("VIEW")) {
     STRAND_TRY(ast::CreateView parsed, create_view());
+    parsed.temporary = temporary;
     return ast::Statement{place, std::move(parsed)};
   }
   if (is_word("DATABASE")) return create_database(place);

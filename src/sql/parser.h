@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "sql/ast.h"
+#include "sql/catalog_file.h"
 #include "sql/source_text.h"
 
 namespace strand::sql {
@@ -18,6 +19,9 @@ inline constexpr size_t kCopiedPartsMax = 1'000;
 
 /// The statements of a script, in order. `source` outlives them. Errors: kSyntax, kUnsupportedSql,
 /// kLimitExceeded.
+/// `files`: catalogs that lie in files, and what the script has left of them. Errors of those: kBadCatalog.
+Result<std::vector<ast::Statement>> parse_script(const SourceText& source, CatalogFiles& files);
+/// Without files.
 Result<std::vector<ast::Statement>> parse_script(const SourceText& source);
 /// One expression (a watermark of a profile).
 Result<ast::ExprPtr> parse_expression(const SourceText& source);

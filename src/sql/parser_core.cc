@@ -162,6 +162,11 @@ Status Parser::check_copied(const ast::ExprPtr& operand, const Place& place) con
 }
 
 Result<std::vector<ast::Statement>> parse_script(const SourceText& source) {
+  CatalogFiles none;
+  return parse_script(source, none);
+}
+
+Result<std::vector<ast::Statement>> parse_script(const SourceText& source, CatalogFiles& files) {
   if (source.text().size() > kTextBytesMax) {
     return Status(ErrorCode::kLimitExceeded, "the file has " + std::to_string(source.text().size()) +
                                                  " bytes, " + std::to_string(kTextBytesMax) +
@@ -170,12 +175,15 @@ Result<std::vector<ast::Statement>> parse_script(const SourceText& source) {
         .hint("split the job into several files");
   }
   STRAND_TRY(std::vector<Token> tokens, tokenize(source));
-  return Parser(source, std::move(tokens)).script();
+  Parser parser(source, std::move(tokens), &files);
+  STRAND_TRY(std::vector<ast::Statement> statements, parser.script());
+  parser.keep_names();
+  return statements;
 }
 
 Result<ast::ExprPtr> parse_expression(const SourceText& source) {
   STRAND_TRY(std::vector<Token> tokens, tokenize(source));
-  return Parser(source, std::move(tokens)).single_expression();
+  return Parser(source, std::move(tokens), nullptr).single_expression();
 }
 
 }  // namespace strand::sql

@@ -19,10 +19,13 @@ namespace strand::sql {
 /// Reads tokens from front to back, one statement after the other. Looks ahead, never back.
 class Parser {
  public:
-  Parser(const SourceText& source, std::vector<Token> tokens) : source_(source), tokens_(std::move(tokens)) {}
+  Parser(const SourceText& source, std::vector<Token> tokens, CatalogFiles* files)
+      : source_(source), tokens_(std::move(tokens)), files_(files) {}
 
   Result<std::vector<ast::Statement>> script();
   Result<ast::ExprPtr> single_expression();
+  /// What its catalogs of files hold beside tables and views.
+  void keep_names();
 
  private:
   // Tokens (parser_core.cc).
@@ -70,6 +73,9 @@ class Parser {
   Status insert_partition(ast::Insert& insert);
   // Catalogs and databases (parse_catalog.cc).
   Result<ast::Statement> create_catalog(const Place& place);
+  Result<ast::Statement> open_catalog(const std::string& name, const std::string& path, const Place& place);
+  Result<std::vector<ast::Statement>> read_catalog(OpenCatalog& file);
+  bool is_open(const std::string& catalog) const;
   Result<ast::Statement> create_database(const Place& place);
   Result<ast::Statement> drop_catalog(const Place& place);
   Result<ast::Statement> drop_database(const Place& place);
@@ -230,6 +236,7 @@ class Parser {
 
   const SourceText& source_;
   std::vector<Token> tokens_;
+  CatalogFiles* files_;  // or null
   size_t at_ = 0;
   int depth_ = 0;
   Home home_ = {"default_catalog", "default_database"};  // of names without one

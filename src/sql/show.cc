@@ -7,6 +7,7 @@
 #include "expr/catalogue.h"
 #include "sql/coerce.h"
 #include "sql/full_name.h"
+#include "sql/text_width.h"
 #include "sql/unparse.h"
 
 namespace strand::sql {
@@ -165,15 +166,15 @@ std::string to_text(const Shown& shown) {
   }
   std::vector<size_t> widths;
   for (size_t i = 0; i < shown.columns.size(); ++i) {
-    widths.push_back(shown.columns[i].size());
-    for (const auto& row : shown.rows) widths[i] = std::max(widths[i], row[i].size());
+    widths.push_back(text_width(shown.columns[i]));
+    for (const auto& row : shown.rows) widths[i] = std::max(widths[i], text_width(row[i]));
   }
   std::string rule = "+";
   for (const size_t width : widths) rule += std::string(width + 2, '-') + "+";
   const auto line = [&](const std::vector<std::string>& cells) {
     out += "|";
     for (size_t i = 0; i < cells.size(); ++i)
-      out += " " + std::string(widths[i] - cells[i].size(), ' ') + cells[i] + " |";
+      out += " " + std::string(widths[i] - text_width(cells[i]), ' ') + cells[i] + " |";
     out += "\n";
   };
   out += rule + "\n";

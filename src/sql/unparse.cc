@@ -360,7 +360,8 @@ std::string alter_text(const ast::AlterTable& alter) {
     case ast::AlterTable::Kind::kModify:
       return " MODIFY " + elements_text(alter);
     case ast::AlterTable::Kind::kRename:
-      return " RENAME " + join(alter.names, " TO ", name).insert(0, alter.names.size() == 1 ? "TO " : "");
+      return alter.names.size() == 1 ? " RENAME TO " + identifier_to_sql(last_part(alter.names[0]))
+                                     : " RENAME " + join(alter.names, " TO ", name);
     case ast::AlterTable::Kind::kDrop:
       return alter.drop_key         ? " DROP PRIMARY KEY"
              : alter.drop_watermark ? " DROP WATERMARK"
@@ -464,6 +465,10 @@ struct StatementText {
     std::string text = to_sql(*explain.statement);
     if (text.starts_with("EXECUTE ")) text = text.substr(8);
     return std::string("EXPLAIN ") + (explain.json ? "JSON_EXECUTION_PLAN " : "") + text;
+  }
+  std::string operator()(const ast::OpenCatalog& catalog) const {
+    return "CREATE CATALOG " + name(catalog.name) +
+           " WITH ('type' = 'file', 'path' = " + quoted(catalog.path, '\'') + ")";
   }
   std::string operator()(const ast::DropDatabase& drop) const {
     return "DROP DATABASE " + name(drop.name) + (drop.cascade ? " CASCADE" : "");

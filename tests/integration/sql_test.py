@@ -66,6 +66,62 @@ def test_golden(checks, binary, folder):
             checks.equal((code, out, err), (DONE, expected, ""), name)
 
 
+def test_width(checks, binary, folder):
+    code, out, err = Shell(binary, folder).run("sql", "--format", "table", "-e", ONE + "SELECT * FROM (VALUES ('Straße', '日本'), ('a', 'é')) AS t (a, `größe`)")
+    checks.equal((code, out, err), (DONE, "+--------+-------+\n|      a | größe |\n+--------+-------+\n| Straße |  日本 |\n|      a |     é |\n"
+                                    "+--------+-------+\n2 rows\n", ""), "columns are as wide as their characters")
+
+
+def test_outside(checks, binary, folder):
+    shell = Shell(binary, folder)
+    shell.put("events/a.json", '{"s": "a", "n": 1}\n')
+    shell.put("prod.yaml", "set:\n  parallelism.default: 1\ntables:\n  events:\n    path: events\n")
+    elsewhere = EVENTS.replace("'path' = 'events'", "'path' = 'nowhere'")
+    for words in (["--with", "events.path=events"], ["--profile", "prod.yaml"]):
+        code, out, err = shell.run("sql", *words, "-e", "SELECT 1 AS one; " + elsewhere + "SELECT n FROM events;")
+        checks.equal((code, out, err), (DONE, '{"one":1}\n{"n":1}\n', ""), f"{words[0]} holds for tables that are declared later")
+    code, out, err = shell.run("sql", "--set", "table.exec.unheard=1", "-e", "SELECT 1 AS one; SELECT 2 AS two;")
+    checks.equal((code, err.count("STRAND-1002")), (DONE, 1), "a warning of the command line is told once")
+
+
+def test_catalog(checks, binary, folder):
+    shell = Shell(binary, folder)
+    opened = "CREATE CATALOG c WITH ('type' = 'file', 'path' = 'kept/c.sql'); USE CATALOG c; "
+    shell.put("events/a.json", '{"s": "a", "n": 1}\n')
+    code, out, err = shell.run("sql", "-e", ONE + opened + EVENTS + "CREATE VIEW v AS SELECT n + 1 AS m FROM events; SELECT m FROM v; DROP VIEW v; "
+                               "CREATE VIEW w AS SELECT n FROM events;")
+    checks.equal((code, out, err), (DONE, '{"m":2}\n', ""), "a catalog in a file is made and used")
+    code, out, err = shell.run("sql", "-e", ONE + opened + "SHOW TABLES; SELECT n FROM w;")
+    checks.equal((code, out, err), (DONE, '{"table name":"events"}\n{"table name":"w"}\n{"n":1}\n', ""), "the next shell finds what it holds")
+    shell.put("more.sql", opened + "CREATE VIEW x AS SELECT n * 3 AS n FROM w;")
+    code, out, err = shell.run("run", "more.sql")
+    checks.equal((code, out, err), (DONE, "", ""), "run keeps what a file without queries declares")
+    code, out, err = shell.run("check", "more.sql")
+    checks.check(code == NO and "STRAND-2007" in out + err, "as in Flink, what is there cannot be created again", out + err)
+    shell.put("read.sql", ONE + "CREATE CATALOG c WITH ('type' = 'file', 'path' = 'kept/c.sql'); SELECT n FROM c.`default`.x;")
+    code, out, err = shell.run("run", "--ui", "off", "read.sql")
+    checks.equal((code, out), (DONE, "+I[3]\n"), "a job file reads it")
+    kept = os.path.join(shell.folder, "kept", "c.sql")
+    with open(kept, "r+", encoding="utf-8") as file:
+        text = file.read()
+        file.seek(0)
+        file.write(text.replace("events", "evenst", 1))
+    code, out, err = shell.run("sql", "-e", opened + "SHOW TABLES;")
+    checks.check(code == NO and "STRAND-2015" in err, "a file that was changed by hand is refused", err)
+
+
+def test_terminated(checks, binary, folder):
+    shell = Shell(binary, folder)
+    os.makedirs(os.path.join(folder, "scratch"))
+    process = subprocess.Popen(shell.command("sql", "-e", ENDLESS + " SELECT n FROM ticks;"), stdout=subprocess.PIPE, cwd=shell.folder,
+                               env={**os.environ, "TMPDIR": os.path.join(folder, "scratch")})
+    checks.check(process.stdout.readline() == b'{"n":1}\n', "a query runs")
+    process.terminate()
+    process.stdout.read()
+    checks.equal(process.wait(timeout=30), -15, "SIGTERM ends the shell")
+    checks.equal(os.listdir(os.path.join(folder, "scratch")), [], "which leaves no folder behind")
+
+
 def test_files(checks, binary, folder):
     shell = Shell(binary, folder)
     shell.put("job.sql", "-- two queries\nSELECT 1 AS one;\n\nSELECT nothing\nFROM (VALUES (1)) AS t (n);\nSELECT 3 AS three;\n")
@@ -238,4 +294,4 @@ def test_interrupted_script(checks, binary, folder):
 
 
 if __name__ == "__main__":
-    run_tests(__doc__, (test_golden, test_files, test_another_table, test_full, test_terminal, test_inserts, test_interrupted_script))
+    run_tests(__doc__, (test_golden, test_width, test_outside, test_catalog, test_terminated, test_files, test_another_table, test_full, test_terminal, test_inserts, test_interrupted_script))

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "../command.h"
+#include "engine/catalogs.h"
 #include "engine/run_command.h"
 
 namespace strand::app {
@@ -20,6 +21,8 @@ struct RunArguments {
 int run(Context& context, const RunArguments& arguments) {
   auto compiled = load(context, arguments.job);
   if (!compiled.ok()) return report_load(compiled.status());
+  const Status kept = engine::keep_catalogs(context.real.files, compiled->catalogs);
+  if (!kept.ok()) return engine::report(kept);
   for (const sql::Shown& shown : compiled->shown) std::fputs(sql::to_text(shown).c_str(), stdout);
   if (compiled->plan.sinks.empty()) return engine::kDone;
   engine::RunCommand command;

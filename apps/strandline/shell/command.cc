@@ -18,23 +18,9 @@ constexpr uint64_t kScriptBytesMax = 16 << 20;
 
 struct SqlArguments {
   std::optional<std::string> text;  // -e
-  std::string file;                 // -f
+  engine::JobArguments job;         // its file: -f
   std::string format;
-  std::vector<std::string> set;
 };
-
-Result<std::map<std::string, plan::Setting>> settings_of(const SqlArguments& arguments) {
-  std::map<std::string, plan::Setting> settings;
-  for (const std::string& text : arguments.set) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return Status(ErrorCode::kBadUsage, "--set expects KEY=VALUE, found '" + text + "'")
-          .hint("for example --set parallelism.default=2");
-    }
-    settings[text.substr(0, equals)] = {text.substr(equals + 1), "--set"};
-  }
-  return settings;
-}
 
 shell::OutputOptions output_of(const SqlArguments& arguments) {
   const bool terminal = engine::is_terminal(stdout);
@@ -48,13 +34,15 @@ shell::OutputOptions output_of(const SqlArguments& arguments) {
 }
 
 int run_statements(Context& context, const SqlArguments& arguments) {
-  auto settings = settings_of(arguments);
-  if (!settings.ok()) return engine::report(settings.status());
-  const std::string name = arguments.file.empty() ? "sql" : arguments.file;
-  shell::Shell shell(context, output_of(arguments), *std::move(settings), name);
+  sql::SqlInput outside;
+  outside.file = arguments.job.file.empty() ? "sql" : arguments.job.file;
+  const Status applied =
+      engine::apply_arguments(arguments.job, context.real.files, context.environment, outside);
+  if (!applied.ok()) return engine::report(applied);
+  shell::Shell shell(context, output_of(arguments), std::move(outside));
   if (arguments.text) return shell.run(*arguments.text);
-  if (!arguments.file.empty()) {
-    const auto text = env::read_all(context.real.files, arguments.file, kScriptBytesMax);
+  if (!arguments.job.file.empty()) {
+    const auto text = env::read_all(context.real.files, arguments.job.file, kScriptBytesMax);
     return text.ok() ? shell.run(*text) : report_load(text.status());
   }
   if (engine::is_terminal(stdin) && engine::is_terminal(stdout)) return shell.talk();
@@ -77,15 +65,14 @@ void add_sql(CLI::App& app, Context& context, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("sql", "A shell: statements one after the other, and the rows of queries");
   CLI::Option* text = command->add_option("-e,-c", arguments->text, "Runs these statements and ends");
-  command->add_option("-f", arguments->file, "Runs the statements of this file and ends")->excludes(text);
+  command->add_option("-f", arguments->job.file, "Runs the statements of this file and ends")->excludes(text);
   command
       ->add_option(
           "--format", arguments->format,
           "table, csv or json (default: table on a terminal, else json: an object a line, those that are "
           "not new with \"op\")")
       ->check(CLI::IsMember({"table", "csv", "json"}));
-  command->add_option("--set", arguments->set, "KEY=VALUE: a setting, over those of the statements")
-      ->take_all();
+  add_outside_options(*command, arguments->job);
   command->footer(
       "Example: strandline sql --format csv -e \"SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS t (n, s)\"");
   command->callback([&context, &exit_code, arguments] { exit_code = sql(context, *arguments); });

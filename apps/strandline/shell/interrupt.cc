@@ -7,12 +7,27 @@ namespace strand::app::shell {
 
 namespace {
 std::atomic<bool> interrupted{false};
-void note_interrupt(int) { interrupted = true; }
+std::atomic<bool> terminated{false};
+void note_interrupt(int signal) {
+  interrupted = true;
+  if (signal == SIGTERM) terminated = true;
+}
 }  // namespace
 
-Interrupts::Interrupts() : before_(std::signal(SIGINT, note_interrupt)) { interrupted = false; }
-Interrupts::~Interrupts() { std::signal(SIGINT, before_); }
+Interrupts::Interrupts(std::initializer_list<int> signals) {
+  interrupted = false;
+  for (const int signal : signals) before_.emplace_back(signal, std::signal(signal, note_interrupt));
+}
+Interrupts::~Interrupts() {
+  for (const auto& [signal, handler] : before_) std::signal(signal, handler);
+}
 
 bool Interrupts::take() { return interrupted.exchange(false); }
+
+void end_if_terminated() {
+  if (!terminated) return;
+  std::signal(SIGTERM, SIG_DFL);
+  std::raise(SIGTERM);
+}
 
 }  // namespace strand::app::shell

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -43,7 +44,7 @@ bool may_change(const plan::Plan& plan) {
 
 /// Runs the job on a thread of its own, so that this one can look at Ctrl-C and draw.
 Status run_job(engine::RunningJob& job, Output& output) {
-  const Interrupts interrupts;
+  const Interrupts interrupts{SIGINT, SIGTERM};
   std::mutex mutex;
   std::condition_variable changed;
   bool ended = false;

@@ -6,6 +6,7 @@
 
 #include "columnar/print.h"
 #include "engine/console.h"
+#include "sql/text_width.h"
 
 namespace strand::app::shell {
 
@@ -40,10 +41,7 @@ std::string cut(const std::string& text, size_t width) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
-    size_t length = std::min(end - at, width);
-    while (length > 0 && length < end - at && (static_cast<unsigned char>(text[at + length]) & 0xc0) == 0x80)
-      --length;
-    out += text.substr(at, length) + "\n";
+    out += std::string(sql::within_width(std::string_view(text).substr(at, end - at), width)) + "\n";
     at = end + 1;
   }
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "engine/catalogs.h"
 #include "sql/full_name.h"
 #include "sql/lexer.h"
 #include "sql/parser.h"
@@ -39,14 +40,46 @@ std::string blanks(std::string text) {
 
 }  // namespace
 
-Session::Session(const connect::Registry& registry, env::Env env, std::string name,
-                 std::map<std::string, plan::Setting> settings)
-    : registry_(registry), env_(env), name_(std::move(name)), settings_(std::move(settings)) {}
+Session::Session(const connect::Registry& registry, env::Env env, sql::SqlInput outside)
+    : registry_(registry), env_(env), outside_(std::move(outside)) {
+  outside_.unfinished = true;  // tables may be declared later
+  outside_.read_catalog = [this](const std::string& path) { return catalog_before(path); };
+}
+
+/// What the file held before this shell wrote to it: all that was declared since is compiled behind it again.
+Result<std::optional<std::string>> Session::catalog_before(const std::string& path) const {
+  const auto known = catalogs_before_.find(path);
+  if (known != catalogs_before_.end()) return known->second;
+  STRAND_TRY(std::optional<std::string> text, engine::read_catalog(*env_.files, path));
+  catalogs_before_[path] = text;
+  return text;
+}
+
+/// Writes the catalogs that have changed since this shell wrote them.
+Status Session::keep(std::vector<sql::KeptCatalog> catalogs) {
+  std::erase_if(catalogs, [&](sql::KeptCatalog& catalog) {
+    const auto now = catalogs_now_.find(catalog.path);
+    if (now == catalogs_now_.end()) return false;
+    catalog.before = now->second;
+    return catalog.before == catalog.text;
+  });
+  STRAND_OK(engine::keep_catalogs(*env_.files, catalogs));
+  for (const sql::KeptCatalog& catalog : catalogs) catalogs_now_[catalog.path] = catalog.text;
+  return Status();
+}
+
+/// Warnings of the command line come first with each compilation, and are told once.
+void Session::count_warnings_of_settings() {
+  if (warnings_of_settings_) return;
+  const auto nothing = compile("SHOW CURRENT CATALOG;");
+  warnings_of_settings_ = nothing.ok() && declared_.empty() ? nothing->warnings.size() : 0;
+}
 
 Result<std::vector<Statement>> Session::split(const std::string& text) const {
-  const sql::SourceText source(declared_ + text, name_);
+  const sql::SourceText source(declared_ + text, outside_.file);
   if (Status checked = check_text(source); !checked.ok()) return moved_up(std::move(checked));
-  auto parsed = sql::parse_script(source);
+  sql::CatalogFiles files{.read = outside_.read_catalog};
+  auto parsed = sql::parse_script(source, files);
   if (!parsed.ok()) return moved_up(std::move(parsed).status());
   std::vector<Statement> statements;
   std::vector<size_t> begins;
@@ -65,7 +98,7 @@ Result<std::vector<Statement>> Session::split(const std::string& text) const {
 
 /// Places are counted from the beginning of the text that the user has given.
 Status Session::moved_up(Status error) const {
-  const std::string prefix = name_ + ":";
+  const std::string prefix = outside_.file + ":";
   const auto above = std::ranges::count(declared_, '\n');
   if (above == 0 || !error.where().starts_with(prefix)) return error;
   const std::string rest = error.where().substr(prefix.size());
@@ -78,10 +111,8 @@ Status Session::moved_up(Status error) const {
 }
 
 Result<sql::CompiledJob> Session::compile(const std::string& text) const {
-  sql::SqlInput input;
+  sql::SqlInput input = outside_;
   input.text = declared_ + text;
-  input.file = name_;
-  input.settings = settings_;
   auto job = engine::compile_job(std::move(input), registry_, env_);
   if (!job.ok()) return moved_up(std::move(job).status());
   job->warnings.erase(job->warnings.begin(), job->warnings.begin() + static_cast<int64_t>(warnings_told_));
@@ -94,7 +125,9 @@ Result<sql::CompiledJob> Session::next(const Statement& statement) {
   if (!text.ends_with(';')) text += "\n;";  // a comment may stand last
   // A text without an answer is refused.
   const std::string asked = statement.kind == Kind::kDeclares ? text + " SHOW CURRENT CATALOG;" : text;
+  count_warnings_of_settings();
   STRAND_TRY(sql::CompiledJob job, compile(asked));
+  STRAND_OK(keep(std::move(job.catalogs)));
   if (statement.kind == Kind::kDeclares) {
     job.shown.clear();
     declared_ += text.substr(text.find_first_not_of(" \n")) + "\n";
@@ -103,6 +136,7 @@ Result<sql::CompiledJob> Session::next(const Statement& statement) {
                compile(text + " SHOW CREATE TABLE " + sql::name_to_sql(statement.table) + ";"));
     declared_ += stored.shown.back().rows[0][0] + "\n;\n";
   } else {
+    warnings_told_ = std::max(warnings_told_, *warnings_of_settings_);
     return job;
   }
   warnings_told_ += job.warnings.size();

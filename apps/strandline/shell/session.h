@@ -25,14 +25,13 @@ struct Statement {
 /// Declarations of a shell, as one growing text: each statement is compiled behind those that hold.
 class Session {
  public:
-  /// `name` is that of the text in messages; `settings` are those of the command line.
-  Session(const connect::Registry& registry, env::Env env, std::string name,
-          std::map<std::string, plan::Setting> settings);
+  /// `outside`: the name of the text in messages, and what the command line says of settings and tables.
+  Session(const connect::Registry& registry, env::Env env, sql::SqlInput outside);
 
   /// The statements of a text, which stands behind those before it. Errors: kSyntax.
   Result<std::vector<Statement>> split(const std::string& text) const;
-  /// What the statement asks for. What it declares holds from then on; an error changes nothing. Places in
-  /// errors are those of its text.
+  /// What the statement asks for. What it declares holds from then on, and stands in the file of its catalog
+  /// if that has one; an error changes nothing. Places in errors are those of its text.
   Result<sql::CompiledJob> next(const Statement& statement);
 
   /// Tables, views and their columns, each name once.
@@ -42,15 +41,21 @@ class Session {
 
  private:
   Result<sql::CompiledJob> compile(const std::string& text) const;
+  Result<std::optional<std::string>> catalog_before(const std::string& path) const;
+  Status keep(std::vector<sql::KeptCatalog> catalogs);
+  void count_warnings_of_settings();
   Status moved_up(Status error) const;
   std::vector<std::string> column_of(const std::string& question) const;
 
   const connect::Registry& registry_;
   env::Env env_;
-  std::string name_;
-  std::map<std::string, plan::Setting> settings_;
-  std::string declared_;      // ends with a line end, if there is anything
-  size_t warnings_told_ = 0;  // of the declarations
+  sql::SqlInput outside_;
+  std::string declared_;  // ends with a line end, if there is anything
+  /// Files of catalogs as they were when they were opened: what was declared since stands in `declared_`.
+  mutable std::map<std::string, std::optional<std::string>> catalogs_before_;
+  std::map<std::string, std::string> catalogs_now_;  // as this shell has written them
+  std::optional<size_t> warnings_of_settings_;
+  size_t warnings_told_ = 0;  // of the command line and the declarations
   size_t notes_told_ = 0;
 };
 

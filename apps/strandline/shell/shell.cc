@@ -1,5 +1,6 @@
 #include "shell.h"
 
+#include <csignal>
 #include <cstdio>
 
 #include "base/hash.h"
@@ -43,11 +44,10 @@ std::string job_name(const std::string& statement, const plan::Plan& plan) {
 
 }  // namespace
 
-Shell::Shell(Context& context, OutputOptions output, std::map<std::string, plan::Setting> settings,
-             std::string name)
+Shell::Shell(Context& context, OutputOptions output, sql::SqlInput outside)
     : context_(context),
       output_(output),
-      session_(context.registry, context.real.env(), std::move(name), std::move(settings)) {}
+      session_(context.registry, context.real.env(), std::move(outside)) {}
 
 engine::Exit Shell::run(const std::string& text) {
   const auto statements = session_.split(text);
@@ -73,6 +73,7 @@ engine::Exit Shell::run(const Statement& statement) {
   }
   if (statement.kind != Statement::Kind::kShows) return engine::kDone;
   const Status ended = run_query(context_, job->plan, output_);
+  end_if_terminated();
   return ended.ok() ? engine::kDone : engine::report(ended);
 }
 
@@ -113,7 +114,7 @@ engine::Exit Shell::talk() {
   const Status made = context_.real.files.make_dirs(root);
   LineReader reader(made.ok() ? root + "/sql_history" : "",
                     [this]() -> const Vocabulary& { return words(); });
-  const Interrupts interrupts;  // between statements Ctrl-C has nothing to end
+  const Interrupts interrupts{SIGINT};  // between statements Ctrl-C has nothing to end
   std::fputs("Strandline SQL; .help tells what there is\n", stdout);
   std::string text;
   while (true) {

@@ -11,8 +11,7 @@ namespace strand::app::shell {
 /// Owns what has been declared. One thread.
 class Shell {
  public:
-  Shell(Context& context, OutputOptions output, std::map<std::string, plan::Setting> settings,
-        std::string name);
+  Shell(Context& context, OutputOptions output, sql::SqlInput outside);
 
   /// The statements of a text in their order, until one fails.
   engine::Exit run(const std::string& text);

@@ -1,0 +1,140 @@
+// Catalogs that lie in files: what a script finds in one, and what it leaves.
+#include "sql/sql_fixture.h"
+
+namespace strand::sql {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string kOpen =
+    "CREATE CATALOG c WITH ('type' = 'file', 'path' = 'c.sql', 'default-database' = 'd');\n";
+const std::string kTable =
+    "CREATE TABLE c.d.t (k STRING, n BIGINT, twice AS n * 2, PRIMARY KEY (k) NOT ENFORCED) "
+    "WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');\n";
+
+Result<CompiledJob> compile_with(const std::string& text, const std::optional<std::string>& file) {
+  SqlInput input{.text = text, .file = "job.sql"};
+  input.read_catalog = [file](const std::string& path) -> Result<std::optional<std::string>> {
+    EXPECT_EQ(path, "c.sql");
+    return file;
+  };
+  return compile(input);
+}
+
+/// The file behind a script that must compile.
+std::string left_by(const std::string& text, const std::optional<std::string>& file = {}) {
+  const auto job = compile_with(kOpen + text, file);
+  if (!job.ok() || job->catalogs.size() != 1) {
+    ADD_FAILURE() << (job.ok() ? "nothing is kept" : job.status().to_string());
+    return "";
+  }
+  EXPECT_EQ(job->catalogs[0].before, file);
+  return job->catalogs[0].text;
+}
+
+std::string refusal(const std::string& text, const std::optional<std::string>& file = {}) {
+  const auto job = compile_with(text, file);
+  return job.ok() ? "it compiles" : job.status().to_string();
+}
+
+std::vector<std::string> tables_in(const std::string& file) {
+  const auto job = compile_with(kOpen + "USE CATALOG c; SHOW TABLES;", file);
+  EXPECT_TRUE(job.ok()) << job.status().to_string();
+  std::vector<std::string> names;
+  if (job.ok()) {
+    EXPECT_THAT(job->catalogs, IsEmpty()) << "reading changes nothing";
+    for (const auto& row : job->shown[0].rows) names.push_back(row[0]);
+  }
+  return names;
+}
+
+TEST(KeptCatalog, WhatAScriptDeclaresIsThereForTheNext) {
+  const std::string file =
+      left_by(kTable + "CREATE VIEW c.d.v (a, b) AS SELECT k, twice FROM c.d.t WHERE n > 1;");
+  EXPECT_THAT(tables_in(file), ElementsAre("t", "v"));
+  const auto job = compile_with(kOpen + "SELECT a, b FROM c.d.v;", file);
+  ASSERT_TRUE(job.ok()) << job.status().to_string();
+  EXPECT_EQ(job->plan.sinks.size(), 1U);
+}
+
+TEST(KeptCatalog, DatabasesAreKeptAndTheFirstStaysTheDefault) {
+  const std::string file =
+      left_by("USE CATALOG c; CREATE DATABASE a; CREATE DATABASE `b.c`; DROP DATABASE a;");
+  const auto job = compile_with(kOpen + "USE CATALOG c; SHOW CURRENT DATABASE; SHOW DATABASES;", file);
+  ASSERT_TRUE(job.ok()) << job.status().to_string();
+  EXPECT_THAT(job->shown[0].rows, ElementsAre(ElementsAre("d")));
+  EXPECT_THAT(job->shown[1].rows, ElementsAre(ElementsAre("d"), ElementsAre("b.c")));
+}
+
+TEST(KeptCatalog, ChangesAreKept) {
+  const std::string file = left_by(kTable + "CREATE TABLE c.d.u (k STRING) WITH ('connector' = 'print');");
+  const std::string changed =
+      left_by("ALTER TABLE c.d.t ADD (more INT); ALTER TABLE c.d.t RENAME TO w; DROP TABLE c.d.u;", file);
+  EXPECT_THAT(tables_in(changed), ElementsAre("w"));
+  const auto job = compile_with(kOpen + "SELECT more FROM c.d.w;", changed);
+  EXPECT_TRUE(job.ok()) << job.status().to_string();
+}
+
+TEST(KeptCatalog, WhatIsTemporaryIsNot) {
+  const std::string file = left_by(
+      "CREATE TEMPORARY TABLE c.d.t (k STRING) WITH ('connector' = 'print');\n"
+      "CREATE TEMPORARY VIEW c.d.v AS SELECT 1 AS one; CREATE VIEW c.d.w AS SELECT 2 AS two;");
+  EXPECT_THAT(tables_in(file), ElementsAre("w"));
+}
+
+TEST(KeptCatalog, ATableThatStandsThereIsDeclaredTwice) {
+  const std::string file = left_by(kTable);
+  EXPECT_THAT(refusal(kOpen + kTable, file), HasSubstr("'c.d.t' is a table already"));
+  const auto again = compile_with(
+      kOpen + "CREATE TABLE IF NOT EXISTS c.d.t (k STRING) WITH ('connector' = 'print'); SHOW CATALOGS;",
+      file);
+  ASSERT_TRUE(again.ok()) << again.status().to_string();
+  EXPECT_THAT(again->catalogs, IsEmpty());
+}
+
+TEST(KeptCatalog, ADamagedFileIsRefusedAtEveryByte) {
+  const std::string file = left_by(kTable);
+  for (size_t i = 0; i < file.size(); ++i) {
+    std::string damaged = file;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    ASSERT_THAT(refusal(kOpen + "SHOW CATALOGS;", damaged), HasSubstr("STRAND-2015")) << i;
+    ASSERT_THAT(refusal(kOpen + "SHOW CATALOGS;", file.substr(0, i)), HasSubstr("STRAND-2015")) << i;
+  }
+}
+
+TEST(KeptCatalog, AFileOfANewerVersionOrOfAnotherNameIsRefused) {
+  const std::string file = left_by(kTable);
+  std::string newer = file;
+  newer.replace(newer.find(" 1 "), 3, " 2 ");
+  EXPECT_THAT(refusal(kOpen + "SHOW CATALOGS;", newer),
+              HasSubstr("STRAND-2015  c.sql: expected version 1 of a catalog's file, found '2'"));
+  const std::string other = "CREATE CATALOG e WITH ('type' = 'file', 'path' = 'c.sql'); SHOW CATALOGS;";
+  EXPECT_THAT(refusal(other, file), HasSubstr("of a catalog that is not called 'e'"));
+}
+
+TEST(KeptCatalog, WhatCouldNotBeReadAgainIsNotKept) {
+  EXPECT_THAT(
+      refusal(kOpen + "CREATE DATABASE mine; CREATE TABLE mine.t (k STRING) WITH ('connector' = 'print');\n"
+                      "CREATE VIEW c.d.v AS SELECT k FROM mine.t;"),
+      HasSubstr("catalog 'c' cannot keep this: there is no database 'mine'"));
+}
+
+TEST(KeptCatalog, AFileIsOpenOnceAndToTheEnd) {
+  EXPECT_THAT(refusal(kOpen + "CREATE CATALOG e WITH ('type' = 'file', 'path' = 'c.sql');"),
+              HasSubstr("the file 'c.sql' is that of another catalog here"));
+  EXPECT_THAT(refusal(kOpen + "DROP CATALOG c;"), HasSubstr("catalog 'c' lies in a file"));
+  EXPECT_THAT(refusal("CREATE CATALOG c WITH ('type' = 'file');"),
+              HasSubstr("a catalog in a file needs its 'path'"));
+}
+
+TEST(KeptCatalog, WhereNoFilesCanBeReadItIsRefused) {
+  const auto job = compile({.text = kOpen, .file = "job.sql"});
+  ASSERT_FALSE(job.ok());
+  EXPECT_THAT(job.status().to_string(), HasSubstr("a catalog in a file cannot be opened here"));
+}
+
+}  // namespace
+}  // namespace strand::sql
