@@ -51,6 +51,9 @@ class GroupResults {
   Status restore(size_t aggregate, std::string_view value, int64_t times, ChangingGroup& group) const {
     return aggregates_.restore(aggregate, value, times, group.aggregates);
   }
+  void move_values(ChangingGroup& group, state::ValueCounts& counts) const {
+    aggregates_.move_values(group.aggregates, counts);
+  }
 
  private:
   state::ChangeAccumulators aggregates_;

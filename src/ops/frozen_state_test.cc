@@ -6,14 +6,18 @@
 
 #include <set>
 
+#include "base/bytes.h"
 #include "base/random.h"
+#include "ops/changing_group.h"
 #include "ops/interval_join.h"
+#include "ops/keys.h"
 #include "ops/operators.h"
 #include "ops/over_aggregate.h"
 #include "ops/regular_join.h"
 #include "ops/rowtime_deduplicate.h"
 #include "ops/temporal_join.h"
 #include "ops/top_n.h"
+#include "state/key_table.h"
 #include "state/spill/memory_spill.h"
 #include "tests/support/click_rows.h"
 
@@ -63,6 +67,19 @@ WindowOptions windows(WindowKind kind, bool early) {
 OperatorHarness::Make window_job(WindowKind kind, bool early = false) {
   return [=] { return make_window_aggregate(windows(kind, early)); };
 }
+
+/// How many different texts there are of a number in each window.
+WindowOptions distinct_windows() {
+  WindowOptions options = windows(WindowKind::kHop, false);
+  const auto text = make_type(TypeKind::kString);
+  options.aggregates.push_back(
+      {Aggregate::Kind::kCount, 0, text, make_type(TypeKind::kBigInt), "texts", true});
+  std::vector<columnar::Field> fields = options.output->fields();
+  fields.push_back({"texts", make_type(TypeKind::kBigInt)});
+  options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return options;
+}
+Result<OperatorPtr> distinct_texts_of_windows() { return make_window_aggregate(distinct_windows()); }
 
 Result<OperatorPtr> totals() {
   GroupOptions options;
@@ -249,6 +266,7 @@ RC_GTEST_PROP(FrozenState, WindowsWithEarlyTotals, ()) {
 }
 RC_GTEST_PROP(FrozenState, HoppingWindows, ()) { check_late_files(window_job(WindowKind::kHop)); }
 RC_GTEST_PROP(FrozenState, CumulatingWindows, ()) { check_late_files(window_job(WindowKind::kCumulate)); }
+RC_GTEST_PROP(FrozenState, DistinctValuesOfWindows, ()) { check_late_files(distinct_texts_of_windows); }
 RC_GTEST_PROP(FrozenState, Sessions, ()) { check_late_files(window_job(WindowKind::kSession)); }
 RC_GTEST_PROP(FrozenState, RunningTotals, ()) { check_late_files(totals); }
 
@@ -276,6 +294,7 @@ void check_beyond_memory(const OperatorHarness::Make& make, int inputs = 1) {
 RC_GTEST_PROP(BeyondMemory, TumblingWindows, ()) { check_beyond_memory(window_job(WindowKind::kTumble)); }
 RC_GTEST_PROP(BeyondMemory, HoppingWindows, ()) { check_beyond_memory(window_job(WindowKind::kHop)); }
 RC_GTEST_PROP(BeyondMemory, CumulatingWindows, ()) { check_beyond_memory(window_job(WindowKind::kCumulate)); }
+RC_GTEST_PROP(BeyondMemory, DistinctValuesOfWindows, ()) { check_beyond_memory(distinct_texts_of_windows); }
 RC_GTEST_PROP(BeyondMemory, RunningTotals, ()) { check_beyond_memory(totals); }
 RC_GTEST_PROP(BeyondMemory, WindowsWithEarlyTotalsStayInMemory, ()) {
   check_beyond_memory(window_job(WindowKind::kTumble, true));
@@ -391,6 +410,37 @@ TEST(BeyondMemory, WideRowsOfAJoinStayNearTheShareOfTheTable) {
     most = std::max(most, op.memory_used());
   }
   EXPECT_LT(most, kShare * 5 / 4);
+}
+
+// Before values lay in a log, a window was written with them.
+TEST(FrozenState, ValuesOfWindowsOfAnEarlierFormAreRead) {
+  const WindowOptions options = distinct_windows();
+  const columnar::Batch batch = click_batch({{"a", at("12:00"), 7}, {"b", at("12:00"), 7}});
+  GroupResults results(options.aggregates, *options.output, options.keys.size() + 3, false);
+  ChangingGroup group;
+  for (uint32_t row = 0; row < 2; ++row) results.change(batch, row, /*back=*/false, group);
+  Keys keys(options.input, options.keys);
+  keys.read(batch, std::vector<uint32_t>{0, 1});
+  ByteWriter bytes;
+  bytes.put(at("12:01").millis);
+  state::KeyTable::encode_key(keys.hashes()[0], keys.keys()[0], bytes);
+  results.encode(group, bytes);
+  bytes.put(int64_t{2});
+  bytes.put(uint8_t{0});
+  OperatorHarness op(distinct_texts_of_windows, {2});
+  state::SnapshotBuilder builder(Epoch{1}, {0, 127});
+  builder.set_operator("op");
+  builder.add("windows", 1, bytes.take());
+  auto sections = builder.write(*op.files(), "files");
+  ASSERT_TRUE(sections.ok());
+  obs::Ledger ledger;
+  ledger.add(obs::Entry::kIn, 2);
+  op.restore({Epoch{1}, *sections, {}, ledger}, 1);
+  op.batch(click_batch({{"b", at("12:00"), 7}, {"c", at("12:00:30"), 7}}));
+  op.watermark(at("12:01"));
+  const auto rows = op.output();
+  ASSERT_FALSE(rows.empty());
+  EXPECT_THAT(rows.back(), ::testing::HasSubstr("4, c, a, 3]"));
 }
 
 TEST(FrozenState, WhatALostSnapshotHoldsIsWrittenAgain) {

@@ -59,7 +59,10 @@ int64_t GroupValues::add(size_t aggregate, std::string_view value, int64_t by) {
 }
 
 void GroupValues::clear() {
-  while (*first_ != kNone) erase(*first_);
+  while (*first_ != kNone) {
+    erase(*first_);
+    rows_.let_go();
+  }
 }
 
 void GroupValues::link(Id id, Id& first) {

@@ -1,10 +1,12 @@
 #include "ops/whole_windows.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 
 #include "ops/changing_group.h"
+#include "ops/group_values.h"
 #include "ops/keys.h"
 #include "ops/late_rows.h"
 #include "ops/rows.h"
@@ -21,6 +23,8 @@ using flow::OperatorContext;
 using obs::Entry;
 
 constexpr int32_t kWholeWindowsVersion = 1;
+constexpr int32_t kCountedElsewhereVersion = 2;  // without the values that GroupValues has
+constexpr const char* kWholeWindowsSection = "windows";
 
 struct WindowGroup : ChangingGroup {
   int64_t held = 0;  // rows of the input for which this is the last window
@@ -29,19 +33,22 @@ using WindowGroups = state::KeySlots<WindowGroup>;
 
 /// Without firing a window emits the groups that have rows when it is closed, once. With it, groups are
 /// emitted whenever they are due and have changed, as a changelog, and stay until the lateness is over.
+/// Values of which only different ones count are logged rows, and the groups are written at each barrier.
 class WholeWindows : public Operator {
  public:
   WholeWindows(WindowOptions options, WindowAssigner assigner)
       : options_(std::move(options)),
         assigner_(std::move(assigner)),
-        keys_(options_.input, options_.keys),
         results_(options_.aggregates, *options_.output, options_.keys.size() + 3, options_.changes),
+        counts_values_(!options_.changes && std::ranges::any_of(options_.aggregates, &Aggregate::distinct)),
+        values_("values", kCountedElsewhereVersion),
+        keys_(options_.input, options_.keys),
         late_(options_.late_output) {}
 
   Status open(OperatorContext& context) override {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
-    return Status();
+    return counts_values_ ? values_.spill_to(context.spill) : Status();
   }
 
   Status process(int, const Batch& batch, Emitter& out) override {
@@ -53,8 +60,7 @@ class WholeWindows : public Operator {
     for (size_t i = 0; i < rows.size(); ++i) add(batch, i, rows[i], times[i]);
     STRAND_OK(late_.emit(batch, *context_, out));
     STRAND_OK(fire_at_once(out));
-    update_books();
-    return Status();
+    return tidy();
   }
 
   Status advance(Emitter& out) override {
@@ -65,12 +71,15 @@ class WholeWindows : public Operator {
       STRAND_OK(options_.fire ? emit_changed(window, rows) : emit_all(window, rows));
       newest_end_ = std::max(newest_end_, window.bounds.last + Duration{1});
     }
-    std::erase_if(windows_, [this](const auto& entry) {
-      const Window& window = entry.second;
-      if (!window.fired || !reached(window.bounds.last + lateness(), context_->watermark)) return false;
-      for (const WindowGroups::Id id : all_of(window)) forget(window.groups[id]);
-      return true;
-    });
+    for (auto at = windows_.begin(); at != windows_.end();) {
+      Window& window = at->second;
+      if (!window.fired || !reached(window.bounds.last + lateness(), context_->watermark)) {
+        ++at;
+        continue;
+      }
+      for (const WindowGroups::Id id : all_of(window)) forget(window, id);
+      at = windows_.erase(at);
+    }
     return finish_rows(rows);
   }
 
@@ -104,34 +113,44 @@ class WholeWindows : public Operator {
       for (const WindowGroups::Id id : all_of(window)) {
         bytes.put(end);
         window.groups.encode_key(id, bytes);
-        results_.encode(window.groups[id], bytes);
+        results_.encode(window.groups[id], bytes, counts_values_);
         bytes.put(window.groups[id].held);
         bytes.put(static_cast<uint8_t>(window.groups[id].touched ? 1 : 0));
       }
     }
-    out.add("windows", kWholeWindowsVersion, bytes.take());
+    out.add(kWholeWindowsSection, counts_values_ ? kCountedElsewhereVersion : kWholeWindowsVersion,
+            bytes.take());
+    values_.snapshot(out);
     return Status();
+  }
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    values_.written(epoch, refs);
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
+    bool with_values = false;  // in the groups
     for (const state::Section& part : parts) {
-      STRAND_OK(state::check_version(part.ref, kWholeWindowsVersion));
+      if (part.ref.name != kWholeWindowsSection) continue;
+      STRAND_OK(state::check_version(part.ref, kCountedElsewhereVersion));
+      with_values = counts_values_ && part.ref.version == kWholeWindowsVersion;
       ByteReader in(part.bytes());
-      while (in.remaining() > 0) STRAND_OK(restore_group(in));
+      while (in.remaining() > 0) STRAND_OK(restore_group(in, with_values));
     }
-    update_books();
-    return Status();
+    if (!with_values) STRAND_OK(restore_values(parts));
+    return tidy();
   }
 
   bool judges_lateness() const override { return true; }
   EventTime last_closed() const override { return newest_end_; }
+  /// Values of which only different ones count; the groups stay in memory.
+  bool spills() const override { return counts_values_; }
   int64_t state_rows() const override {
     int64_t rows = 0;
     for (const auto& [end, window] : windows_) rows += window.groups.size();
     return rows;
   }
   int64_t state_bytes() const override {
-    int64_t bytes = group_bytes_;
+    int64_t bytes = group_bytes_ + values_.memory_bytes();
     for (const auto& [end, window] : windows_) bytes += window.groups.memory_bytes();
     return bytes;
   }
@@ -185,7 +204,9 @@ class WholeWindows : public Operator {
     }
     WindowGroup& group = window.groups[id];
     group_bytes_ -= group.bytes();
-    results_.change(batch, row, back, group);
+    if (counts_values_) look_at(bounds.end, keys_.hashes()[i], keys_.keys()[i], group);
+    results_.change(batch, row, back, group, counts_values_ ? &values_ : nullptr);
+    values_.let_go();
     group_bytes_ += group.bytes();
     if (last) {
       ++group.held;
@@ -194,7 +215,19 @@ class WholeWindows : public Operator {
     if (options_.fire) touch(window, id);
   }
 
-  void forget(const WindowGroup& group) {
+  /// values_ is about this group from now on.
+  void look_at(int64_t end, uint64_t hash, std::string_view key, WindowGroup& group) {
+    of_values_.assign(reinterpret_cast<const char*>(&end), sizeof end);
+    of_values_ += key.data() == nullptr ? '\1' : '\0';
+    of_values_ += key;
+    values_.at(hash, of_values_, group.first_value);
+  }
+  void forget(Window& window, WindowGroups::Id id) {
+    WindowGroup& group = window.groups[id];
+    if (counts_values_) {
+      look_at(window.bounds.end, window.groups.hash(id), window.groups.key(id), group);
+      values_.clear();
+    }
     group_bytes_ -= group.bytes();
     held_ -= group.held;
     context_->ledger->add(Entry::kCounted, group.held);
@@ -276,11 +309,16 @@ class WholeWindows : public Operator {
   Status finish_rows(RowEmitter& rows) {
     STRAND_OK(rows.flush());
     context_->ledger->add(Entry::kOut, rows.rows());
+    return tidy();
+  }
+  Status tidy() {
+    STRAND_OK(values_.tidy());
     update_books();
     return Status();
   }
 
-  Status restore_group(ByteReader& in) {
+  /// `with_values`: that GroupValues has from now on.
+  Status restore_group(ByteReader& in, bool with_values) {
     STRAND_TRY(const int64_t end, in.get<int64_t>());
     STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
     WindowGroup group;
@@ -296,11 +334,32 @@ class WholeWindows : public Operator {
         window.fired || (options_.fire && reached(window.bounds.last, context_->floor.of(key_group)));
     const WindowGroups::Id id = window.groups.find_or_add(stored.hash, stored.key);
     window.groups[id] = std::move(group);
+    if (with_values) {
+      look_at(end, stored.hash, stored.key, window.groups[id]);
+      results_.move_values(window.groups[id], values_);
+    }
     group_bytes_ += window.groups[id].bytes();
     window.groups[id].touched = false;
     held_ += window.groups[id].held;
     if (touched != 0) touch(window, id);
     return Status();
+  }
+
+  Status restore_values(const std::vector<state::Section>& parts) {
+    Status status;
+    const auto mine = [&](uint64_t hash) { return owns(*context_, hash); };
+    STRAND_OK(values_.restore(
+        parts, context_->key_groups, mine, [&](const GroupValues::Restored& value) -> uint32_t& {
+          int64_t end = 0;
+          std::memcpy(&end, value.key.data(), sizeof end);
+          const bool null = value.key[sizeof end] != '\0';
+          const std::string_view key = null ? std::string_view() : value.key.substr(sizeof end + 1);
+          Window& window = windows_[end];
+          WindowGroup& group = window.groups[window.groups.find_or_add(value.hash, key)];
+          if (status.ok()) status = results_.restore(value.aggregate, value.value, value.count, group);
+          return group.first_value;
+        }));
+    return status;
   }
 
   void update_books() {
@@ -312,6 +371,9 @@ class WholeWindows : public Operator {
   WindowAssigner assigner_;
   OperatorContext* context_ = nullptr;
   std::map<int64_t, Window> windows_;  // by end
+  GroupResults results_;
+  bool counts_values_;
+  GroupValues values_;  // where counts_values_
   int64_t group_bytes_ = 0;
   int64_t held_ = 0;
   obs::MemoryShare share_;
@@ -320,11 +382,11 @@ class WholeWindows : public Operator {
 
   // Scratch memory of one batch.
   Keys keys_;
-  GroupResults results_;
   RowList row_list_;
   Times times_;
   LateRows late_;
   std::vector<WindowBounds> windows_of_row_;
+  std::string of_values_;
 };
 
 }  // namespace

@@ -134,6 +134,10 @@ Status ChangeAccumulators::restore(size_t aggregate, std::string_view value, int
   return Status();
 }
 
+void ChangeAccumulators::move_values(State& state, ValueCounts& counts) const {
+  for (size_t i = 0; i < state.kept.size(); ++i) kept_[i].move_values(state.kept[i], {&counts, i});
+}
+
 int64_t ChangeAccumulators::memory_bytes(const State& state) {
   auto bytes = static_cast<int64_t>(state.numbers.capacity());
   for (const KeptValues& kept : state.kept) bytes += KeptAggregate::memory_bytes(kept);

@@ -278,6 +278,12 @@ void KeptAggregate::restore(std::string_view value, int64_t times, KeptValues& k
   if (times > 0) ++kept.distinct;
 }
 
+void KeptAggregate::move_values(KeptValues& kept, const CountsOf& counts) const {
+  if (!counted()) return;
+  for (const auto& [value, times] : kept.times) counts.counts->add(counts.aggregate, value, times);
+  if (!ordered()) kept.times.clear();
+}
+
 int64_t KeptAggregate::memory_bytes(const KeptValues& kept) {
   constexpr size_t kNodeBytes = 80;  // of a value in a map, with a short key
   size_t bytes = sizeof(KeptValues) + kept.times.size() * kNodeBytes + kept.number.capacity();

@@ -49,6 +49,8 @@ class KeptAggregate {
   void encode(const KeptValues* kept, ByteWriter& out, bool counted_elsewhere = false) const;
   Status decode(ByteReader& in, KeptValues& kept) const;
   void restore(std::string_view value, int64_t times, KeptValues& kept) const;
+  /// Gives `counts` the values that it would have, were they added with it.
+  void move_values(KeptValues& kept, const CountsOf& counts) const;
   static int64_t memory_bytes(const KeptValues& kept);
 
  private:
