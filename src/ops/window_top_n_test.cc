@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include "base/bytes.h"
+#include "base/random.h"
+#include "ops/row_bytes.h"
+#include "state/key_table.h"
+#include "state/spill/memory_spill.h"
 #include "tests/support/operator_harness.h"
 
 namespace strand::ops {
@@ -123,6 +128,72 @@ TEST(WindowTopN, ARowOfAClosedWindowIsLateAndOpenWindowsGoOnAfterARestore) {
     EXPECT_THAT(output, ::testing::Contains(ranked("7", 99, 20, 1)));
     EXPECT_THAT(output, ::testing::Contains(ranked("8", 8, 20, 1)));
   }
+}
+
+/// Rows of a few windows at random.
+columnar::Batch some_rows(Random& random, int64_t first_end) {
+  std::vector<Ranked> rows;
+  for (uint64_t n = random.below(30) + 1; n > 0; --n) {
+    rows.push_back({std::string(1 + random.below(3), static_cast<char>('a' + random.below(6))),
+                    static_cast<int64_t>(random.below(10)),
+                    first_end + 10'000 * static_cast<int64_t>(random.below(3))});
+  }
+  return rows_of(rows);
+}
+
+// Keys of a window come in the order in which they came, however often the job was restored in between.
+TEST(WindowTopN, TheOrderOutlivesRestoresAndMemoryThatHoldsNothing) {
+  Random random(7);
+  const auto space = state::make_memory_space(0);
+  const WindowTopNOptions options = highest(1, 3, {0});
+  auto straight = top(options);
+  OperatorHarness restored([options] { return make_window_top_n(options); }, options.keys, 1,
+                           std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  EXPECT_TRUE(restored.op().spills());
+  size_t rows = 0;
+  for (int64_t end = 10'000; end < 400'000; end += 10'000) {
+    const columnar::Batch batch = some_rows(random, end);
+    for (OperatorHarness* op : {&straight, &restored}) {
+      op->batch(batch);
+      op->watermark(EventTime{end - 1});
+    }
+    const auto emitted = straight.output();
+    ASSERT_EQ(restored.output(), emitted);
+    rows += emitted.size();
+    restored.restore(restored.snapshot(end % 70'000 == 0), 1);
+  }
+  EXPECT_GT(rows, 200u);
+}
+
+// Before rows lay in a log, a snapshot held the rows of each key by rank.
+TEST(WindowTopN, RowsOfAnEarlierFormAreRead) {
+  const auto options = highest(1, 2, {0});
+  auto op = top(options);
+  const columnar::Batch batch = rows_of({{"a", 9, 10'000}, {"a", 5, 10'000}});
+  std::vector<uint64_t> hashes;
+  columnar::hash_rows(batch, options.keys, hashes);
+  ByteWriter bytes;
+  bytes.put(int64_t{10'000});
+  bytes.put(int64_t{0});
+  state::KeyTable::encode_key(hashes[0], "a", bytes);
+  bytes.put(int64_t{2});
+  for (int64_t row = 0; row < 2; ++row) {
+    std::string sort_key;
+    columnar::append_sort_key(batch, options.order, row, sort_key);
+    bytes.put_string(sort_key);
+    bytes.put_string(RowBytes(options.input->size()).encode(batch, row));
+  }
+  state::SnapshotBuilder builder(Epoch{1}, {0, 127});
+  builder.set_operator("op");
+  builder.add("windows", 1, bytes.take());
+  auto sections = builder.write(*op.files(), "files");
+  ASSERT_TRUE(sections.ok());
+  obs::Ledger ledger;
+  ledger.add(obs::Entry::kIn, 2);
+  op.restore({Epoch{1}, *sections, {}, ledger}, 1);
+  op.batch(rows_of({{"a", 7, 10'000}}));
+  op.watermark(EventTime::max());
+  EXPECT_THAT(op.output(), ElementsAre(ranked("a", 9, 10, 1), ranked("a", 7, 10, 2)));
 }
 
 }  // namespace
