@@ -159,7 +159,6 @@ Status RowSpill::for_each(const Visit& f) const {
 
 Status RowSpill::change(const std::function<Result<bool>(std::string_view, std::string&)>& change) {
   if (store_ == nullptr) return Status();
-  ++changes_;
   std::vector<std::pair<std::string, std::string>> rows;
   size_t bytes = 0;
   const auto put_changed = [&] {
@@ -226,11 +225,12 @@ void RowSpill::add_whole(SnapshotBuilder& out) {
   for (uint64_t part = 0; part < parts; ++part) {
     const auto first = groups_.first + static_cast<int32_t>(groups * part / parts);
     const auto next = groups_.first + static_cast<int32_t>(groups * (part + 1) / parts);
-    const auto make = [store = store_, view, useless = useless_, from = group_prefix(first),
+    // A row that has become useless since the barrier was not then.
+    const auto make = [store = store_, view, from = group_prefix(first),
                        until = group_prefix(next)]() -> Result<SectionBytes> {
       ByteWriter rows;
       STRAND_OK(view->scan(from, until, [&](std::string_view key, std::string_view value) {
-        if (!value.empty() && !(*useless && (*useless)(value))) write_row(key, value, rows);
+        if (!value.empty()) write_row(key, value, rows);
         return Status();
       }));
       return SectionBytes(rows.take());
@@ -298,8 +298,11 @@ Status RowSpill::restore(const std::vector<Section>& sections) {
   return Status();
 }
 
-Status RowSpill::read(const std::vector<Section>& sections, KeyGroupRange groups, const Visit& f) {
-  for (const Section* section : in_their_order(sections)) STRAND_OK(for_each_row(*section, groups, f));
+Status RowSpill::read(const std::vector<Section>& sections, KeyGroupRange groups, const Visit& f,
+                      bool newest_first) {
+  std::vector<const Section*> ordered = in_their_order(sections);
+  if (newest_first) std::ranges::reverse(ordered);
+  for (const Section* section : ordered) STRAND_OK(for_each_row(*section, groups, f));
   return Status();
 }
 

@@ -51,9 +51,11 @@ class RowSpill {
               const std::function<void(size_t i, std::string_view value)>& found);
   /// Visits all rows by key, as they are when it is called.
   Status for_each(const Visit& f) const;
-  /// Gives rows other values: change(key, value) says whether it did. No older section holds any more, so the
-  /// next snapshot writes all rows anew.
+  /// Gives rows other values: change(key, value) says whether it did. An empty one says that the key is gone.
   Status change(const std::function<Result<bool>(std::string_view key, std::string& value)>& change);
+
+  /// No older section may be read any more: the next snapshot writes all rows anew.
+  void write_anew() { ++changes_; }
 
   void snapshot(SnapshotBuilder& out);
   /// Learns of files, and returns the sections that are not of this class.
@@ -63,8 +65,9 @@ class RowSpill {
 
   static bool is_section(const SectionRef& ref);
   /// Visits the rows of these key groups in the sections of this class, the newest of a key last: for a table
-  /// that keeps all of them in memory.
-  static Status read(const std::vector<Section>& sections, KeyGroupRange groups, const Visit& f);
+  /// that keeps all of them in memory. `newest_first`: the newest first.
+  static Status read(const std::vector<Section>& sections, KeyGroupRange groups, const Visit& f,
+                     bool newest_first = false);
 
  private:
   /// Staged rows, as one section will have them.
@@ -96,7 +99,7 @@ class RowSpill {
   std::deque<Piece> staged_;
   std::vector<SectionRef> durable_;
   uint64_t whole_bytes_ = 0;  // of the sections when all rows were last written
-  int64_t changes_ = 0;       // calls of `change`
+  int64_t changes_ = 0;       // calls of `write_anew`
   int64_t changes_written_ = 0;
   Attempt attempt_;  // the newest
   Status failed_;    // to be told at the next `put`

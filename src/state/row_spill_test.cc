@@ -213,5 +213,30 @@ TEST(RowSpill, FilesStayAFewTimesAsLargeAsTheRows) {
   }
 }
 
+TEST(RowSpill, ARowThatIsOfNoUseAfterTheBarrierIsInTheSnapshotAllTheSame) {
+  MemoryFileSystem files;
+  const auto space = make_memory_space(0);
+  bool over = false;
+  RowSpill rows(*space, kGroups, [&over](std::string_view) { return over; });
+  const auto row = [](size_t, std::string& key, std::string& value) {
+    key = row_key("a");
+    value = "1";
+  };
+  ASSERT_TRUE(rows.put(1, row).ok());
+  rows.write_anew();
+  SnapshotBuilder out(Epoch{1}, kGroups);
+  rows.snapshot(out);
+  over = true;
+  const auto refs = out.write(files, "d");
+  ASSERT_TRUE(refs.ok());
+  Rows read;
+  const auto visit = [&](std::string_view key, std::string_view value) {
+    read.emplace(key.substr(2), value);
+    return Status();
+  };
+  ASSERT_TRUE(RowSpill::read(Cold::sections_of(files, *refs), kGroups, visit).ok());
+  EXPECT_THAT(read, UnorderedElementsAre(Pair("a", "1")));
+}
+
 }  // namespace
 }  // namespace strand::state

@@ -29,6 +29,7 @@ void ColdState::adopt(const std::string& name, TableBase& table) {
 Status ColdState::change_type(const std::string& name, const TypeChange& change) {
   const std::string wanted = cold_name(name);
   const TableBase& table = *table_of(wanted).table_;
+  rows_.write_anew();
   return rows_.change([&](std::string_view key, std::string& value) -> Result<bool> {
     if (read_cold_key(key).name != wanted) return false;
     STRAND_TRY(value, table.changed(value, change));
