@@ -295,6 +295,7 @@ RC_GTEST_PROP(BeyondMemory, TumblingWindows, ()) { check_beyond_memory(window_jo
 RC_GTEST_PROP(BeyondMemory, HoppingWindows, ()) { check_beyond_memory(window_job(WindowKind::kHop)); }
 RC_GTEST_PROP(BeyondMemory, CumulatingWindows, ()) { check_beyond_memory(window_job(WindowKind::kCumulate)); }
 RC_GTEST_PROP(BeyondMemory, DistinctValuesOfWindows, ()) { check_beyond_memory(distinct_texts_of_windows); }
+RC_GTEST_PROP(BeyondMemory, Sessions, ()) { check_beyond_memory(window_job(WindowKind::kSession)); }
 RC_GTEST_PROP(BeyondMemory, RunningTotals, ()) { check_beyond_memory(totals); }
 RC_GTEST_PROP(BeyondMemory, WindowsWithEarlyTotalsStayInMemory, ()) {
   check_beyond_memory(window_job(WindowKind::kTumble, true));
@@ -364,6 +365,53 @@ TEST(BeyondMemory, ARunIsInOneFileWhileItsWindowIsOpen) {
   EXPECT_EQ(op.output().size(), 2000u);
   EXPECT_EQ(op.op().state_rows(), 2000);
   for (const std::string& file : files_of(op.snapshot())) EXPECT_FALSE(files_of(first).contains(file));
+}
+
+/// One session of each of many keys, which end one after the other, not in the order of keys.
+void add_sessions(OperatorHarness& op, int64_t keys) {
+  for (int64_t from = 0; from < keys; from += 1000) {
+    std::vector<Click> clicks;
+    for (int64_t key = from; key < from + 1000; ++key)
+      clicks.push_back({"a", EventTime{at("12:00").millis + key * 7919 % keys}, key});
+    op.batch(click_batch(clicks));
+  }
+}
+
+// They come back some thousands at a time, and are told in the order of their ends all the same.
+TEST(BeyondMemory, SessionsEndInTheOrderOfTheirTime) {
+  constexpr int64_t kKeys = 20'000;
+  const auto space = state::make_memory_space(0);
+  OperatorHarness cold(window_job(WindowKind::kSession), {2}, 1,
+                       std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  OperatorHarness heap(window_job(WindowKind::kSession), {2});
+  for (OperatorHarness* op : {&cold, &heap}) {
+    add_sessions(*op, kKeys);
+    EXPECT_EQ(op->op().state_rows(), kKeys);
+    op->watermark(EventTime{at("12:01").millis + 9'000});
+  }
+  const auto some = heap.output();
+  EXPECT_EQ(some.size(), 9'002u);  // a session of a row at t ends at t + 1 min - 1 ms
+  EXPECT_EQ(cold.output(), some);
+  // A key whose session has ended begins anew, one whose session goes on does not.
+  for (OperatorHarness* op : {&cold, &heap}) {
+    op->batch(click_batch({{"b", at("12:01:30"), 0}, {"b", EventTime{at("12:01").millis + 15'000}, 7}}));
+    EXPECT_EQ(op->op().state_rows(), kKeys - 9'002 + 1);
+    op->watermark(EventTime::max());
+    EXPECT_EQ(op->op().state_rows(), 0);
+  }
+  EXPECT_EQ(cold.output(), heap.output());
+}
+
+TEST(BeyondMemory, SessionsStayNearTheShareOfTheTable) {
+  constexpr int64_t kKeys = 200'000;
+  const auto space = state::make_memory_space(1 << 20);
+  OperatorHarness op(window_job(WindowKind::kSession), {2}, 1,
+                     std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  add_sessions(op, kKeys);
+  EXPECT_LT(op.memory_used(), 4 << 20);
+  op.watermark(EventTime::max());
+  EXPECT_EQ(op.output().size(), static_cast<size_t>(kKeys));
+  EXPECT_LT(op.memory_used(), 4 << 20);
 }
 
 // A window of many times its share of memory.

@@ -6,6 +6,7 @@
 #include "ops/late_rows.h"
 #include "ops/rows.h"
 #include "ops/window_accumulators.h"
+#include "state/cold_sessions.h"
 #include "state/part_sections.h"
 #include "state/session_table.h"
 
@@ -36,6 +37,11 @@ class SessionAggregate : public Operator {
     sessions_ = std::make_unique<SessionTable>(accumulators_.all, options_.size.millis, [this](int64_t end) {
       return assigner_.bounds(end, end).last;
     });
+    if (context.spill != nullptr) {
+      cold_ = std::make_unique<state::ColdSessions>(
+          *context.spill, *sessions_, context.key_groups, context.max_parallelism,
+          [this](const char* row) { return accumulators_.all->count(accumulators_.held, row); });
+    }
     return Status();
   }
 
@@ -48,6 +54,7 @@ class SessionAggregate : public Operator {
     keys_.read(batch, rows);
     key_rows_.resize(rows.size());
     sessions_->find_or_add(keys_.hashes(), keys_.keys(), key_rows_);
+    if (cold_) STRAND_OK(cold_->bring_back(key_rows_));
     const auto use = [&] { add_taken(batch); };
     const EventTime judge = highest_judge(*context_);
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -59,15 +66,18 @@ class SessionAggregate : public Operator {
     }
     use();
     STRAND_OK(late_.emit(batch, *context_, out));
+    if (cold_) STRAND_OK(cold_->make_room());
     update_books();
     return Status();
   }
 
   Status advance(Emitter& out) override {
     RowEmitter rows(options_.output, out, Port::kMain);
-    STRAND_OK(sessions_->close(
-        context_->watermark,
-        [&](const char* row, const SessionTable::Session& session) { return emit_row(row, session, rows); }));
+    if (cold_) {
+      STRAND_OK(close_cold(rows));
+    } else {
+      STRAND_OK(close(context_->watermark, rows));
+    }
     STRAND_OK(rows.flush());
     context_->ledger->add(Entry::kOut, rows.rows());
     update_books();
@@ -78,38 +88,71 @@ class SessionAggregate : public Operator {
     const auto parts = sessions_->freeze();
     sections_.begin(epoch, sessions_->freezes());
     for (const state::TablePart& part : parts) {
-      sections_.add_rows(out, "sessions", kSessionAggregateVersion, part,
+      sections_.add_rows(out, cold_ ? state::kHotSessionsSection : "sessions", kSessionAggregateVersion, part,
                          [all = accumulators_.all](const state::FrozenRows& rows, ByteWriter& bytes) {
                            SessionTable::encode(*all, rows, bytes);
                          });
     }
     sections_.end();
-    return Status();
+    return cold_ ? cold_->snapshot(out) : Status();
   }
   void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
-    sections_.written(epoch, refs);
+    sections_.written(epoch, cold_ ? cold_->written(epoch, refs) : refs);
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
-    for (const state::Section& part : parts) {
+    const auto decode = [this](const state::Section& part) -> Status {
       STRAND_OK(state::check_version(part.ref, kSessionAggregateVersion));
-      ByteReader in(part.bytes());
-      STRAND_OK(sessions_->decode(in, context_->key_groups, context_->max_parallelism));
+      STRAND_TRY(const state::Section loaded, part.loaded());
+      ByteReader in(loaded.bytes());
+      return sessions_->decode(in, context_->key_groups, context_->max_parallelism);
+    };
+    if (cold_) {
+      STRAND_TRY(held_, cold_->restore(parts, decode));
+    } else {
+      STRAND_OK(restore_whole(parts, decode));
     }
-    held_ = 0;
-    sessions_->for_each([&](const char*, const SessionTable::Session& session) {
-      held_ += accumulators_.all->count(accumulators_.held, session.accumulators());
-    });
     update_books();
     return Status();
   }
 
   bool judges_lateness() const override { return true; }
   EventTime last_closed() const override { return newest_end_; }
-  int64_t state_rows() const override { return sessions_->sessions(); }
+  bool spills() const override { return true; }
+  int64_t state_rows() const override { return sessions_->sessions() + (cold_ ? cold_->sessions() : 0); }
   int64_t state_bytes() const override { return sessions_->bytes(); }
 
  private:
+  Status close(EventTime until, RowEmitter& rows) {
+    return sessions_->close(until, [&](const char* row, const SessionTable::Session& session) {
+      return emit_row(row, session, rows);
+    });
+  }
+  /// As many as come back at once, one lot after the other, in the order of time.
+  Status close_cold(RowEmitter& rows) {
+    for (EventTime until = EventTime::min(); until < context_->watermark;) {
+      STRAND_TRY(until, cold_->bring_back_due(context_->watermark));
+      STRAND_OK(close(until, rows));
+      cold_->closed(until);
+      STRAND_OK(cold_->make_room());
+    }
+    return Status();
+  }
+
+  template <class F>
+  Status restore_whole(const std::vector<state::Section>& parts, F&& decode) {
+    for (const state::Section& part : parts) {
+      if (state::ColdSessions::is_handed_over(part.ref)) continue;
+      STRAND_OK(decode(part));
+    }
+    STRAND_OK(state::ColdSessions::read(parts, context_->key_groups, *sessions_));
+    held_ = 0;
+    sessions_->for_each([&](const char*, const SessionTable::Session& session) {
+      held_ += accumulators_.all->count(accumulators_.held, session.accumulators());
+    });
+    return Status();
+  }
+
   /// A row that touches an open session is part of it, however old; `alone` is the session it would begin.
   bool is_late(size_t i, uint32_t row, const WindowBounds& alone) {
     const EventTime judge =
@@ -148,6 +191,7 @@ class SessionAggregate : public Operator {
   WindowAccumulators accumulators_;
   OperatorContext* context_ = nullptr;
   std::unique_ptr<SessionTable> sessions_;
+  std::unique_ptr<state::ColdSessions> cold_;
   state::PartSections sections_;
   std::unique_ptr<obs::MemoryShare> share_;
   int64_t held_ = 0;

@@ -3,6 +3,7 @@
 
 #include "state/aggregate_spill.h"
 #include "state/cold_groups.h"
+#include "state/cold_sessions.h"
 #include "state/id_section.h"
 #include "state/keyed/keyed_state.h"
 #include "state/row_log.h"
@@ -15,7 +16,7 @@ namespace strand::state {
 inline bool is_read_late(const SectionRef& ref) {
   return ref.name == kIdsSection || ref.name == kMergedIdsSection || AggregateSpill::is_run(ref) ||
          RowSpill::is_section(ref) || RowLog::is_section(ref) || ref.name == kHotGroupsSection ||
-         ref.name == kKeyedSection;
+         ref.name == kKeyedSection || ref.name == kHotSessionsSection;
 }
 
 }  // namespace strand::state

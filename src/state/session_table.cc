@@ -231,6 +231,18 @@ void SessionTable::sweep() {
   values_.swap(values);
 }
 
+void SessionTable::clear() {
+  keys_.clear();
+  values_.clear();
+  older_.clear();
+  spare_ = nullptr;
+  timers_.clear();
+  found_.fill({});
+  sessions_ = 0;
+  live_keys_ = 0;
+  closed_since_sweep_ = 0;
+}
+
 void SessionTable::encode(const Accumulators& accumulators, const FrozenRows& rows, ByteWriter& out) {
   ByteWriter all;
   int64_t sessions = 0;

@@ -73,6 +73,22 @@ class SessionTable {
   /// Gives memory that closed sessions have left back, if there is enough of it. Rows move.
   void sweep();
 
+  // For a table that keeps a part of its sessions elsewhere.
+  /// Whether the key of a row has a session.
+  static bool is_open(const char* row) { return reinterpret_cast<const Session*>(row)->open(); }
+  EventTime last_instant(int64_t end) const { return last_instant_(end); }
+  /// The accumulators, zeros, of a new session that touches no other of its key.
+  char* add(char* row, int64_t start, int64_t end) { return insert(row, start, end)->accumulators(); }
+  /// Forgets all keys.
+  void clear();
+  int64_t keys() const { return keys_.size(); }
+  StatePages& memory() { return memory_; }
+  /// Bytes that are in use, with the timers of keys.
+  int64_t used_bytes() const {
+    return static_cast<int64_t>(memory_.used_bytes() + keys_.own_bytes() + values_.big_bytes()) +
+           live_keys_ * static_cast<int64_t>(sizeof(Timer));
+  }
+
   int64_t sessions() const { return sessions_; }
   int64_t bytes() const {
     return static_cast<int64_t>(memory_.bytes() + keys_.own_bytes() + values_.big_bytes());

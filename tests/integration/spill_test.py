@@ -36,6 +36,11 @@ INSERT INTO totals SELECT 'all', COUNT(*), SUM(n) FROM (
   SELECT id, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), INTERVAL '1' DAY))
   GROUP BY id, window_start, window_end);
 """
+SESSIONS = TABLES + """
+INSERT INTO totals SELECT 'all', COUNT(*), SUM(n) FROM (
+  SELECT id, COUNT(*) AS n FROM TABLE(SESSION(TABLE events PARTITION BY id, DESCRIPTOR(ts), INTERVAL '1' DAY))
+  GROUP BY id, window_start, window_end);
+"""
 GROUPS = TABLES + """
 INSERT INTO totals SELECT 'all', COUNT(*), SUM(n) FROM (SELECT id, COUNT(*) AS n FROM events GROUP BY id);
 """
@@ -168,6 +173,8 @@ def main():
             check_job(checks, arguments, folder / "ids", "ids", IDS, (ids, ids))
         if arguments.only in ("", "windows"):
             check_job(checks, arguments, folder / "windows", "windows", WINDOWS, (ids, rows))
+        if arguments.only in ("", "sessions"):
+            check_job(checks, arguments, folder / "sessions", "sessions", SESSIONS, (ids, rows))
         if arguments.only in ("", "groups"):
             check_job(checks, arguments, folder / "groups", "groups", GROUPS, (ids, rows))
         if arguments.only in ("", "disk"):
