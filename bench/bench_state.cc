@@ -1,6 +1,6 @@
 // Measures state tables and the operators on them, on columnar input: `bench_state
-// ids|dedup|windows|sliced|sessions|snapshots|timers|restore|spilled [n]`. One JSON line a figure. n: live
-// ids, or keys, or live rows.
+// ids|dedup|windows|sliced|sessions|snapshots|timers|restore|spilled|spilled_rows [n]`. One JSON line a
+// figure. n: live ids, or keys, or live rows.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -205,10 +205,12 @@ int main(int argc, char** argv) {
     strand::bench::bench_restore(n > 0 ? n : int64_t{1} << 30);
   } else if (what == "spilled") {
     strand::bench::bench_spilled(n > 0 ? n : 100'000'000);
+  } else if (what == "spilled_rows") {
+    strand::bench::bench_spilled_rows(n > 0 ? n : 1'000'000);
   } else {
-    std::fprintf(
-        stderr,
-        "usage: bench_state ids|dedup|windows|sliced|sessions|snapshots|timers|restore|spilled [n]\n");
+    std::fprintf(stderr,
+                 "usage: bench_state "
+                 "ids|dedup|windows|sliced|sessions|snapshots|timers|restore|spilled|spilled_rows [n]\n");
     return 2;
   }
   return 0;

@@ -71,5 +71,8 @@ void bench_timers(int64_t live);
 void bench_restore(int64_t bytes);
 /// Deduplication with a memory limit of 1 GiB, and as many ids.
 void bench_spilled(int64_t n);
+/// As many rows of a join, nearly all of them on the local disk: what memory has of each, and what a look
+/// costs.
+void bench_spilled_rows(int64_t n);
 
 }  // namespace strand::bench

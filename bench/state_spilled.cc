@@ -1,4 +1,4 @@
-// Ids with far more state than memory.
+// Ids, and rows of a join, with far more state than memory.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "env/real.h"
+#include "ops/joined_rows.h"
 #include "state/id_store.h"
 #include "state/spill/rocks_spill.h"
 #include "state_bench.h"
@@ -108,6 +109,50 @@ void bench_spilled(int64_t n) {
           static_cast<long long>(account.used() >> 20), static_cast<long long>((*space)->disk().state >> 20));
       std::fflush(stdout);
     }
+  }
+  space = Status(ErrorCode::kIo, "");
+  STRAND_CHECK(files.remove_all(dir).ok());
+}
+
+void bench_spilled_rows(int64_t n) {
+  const std::string dir = std::filesystem::temp_directory_path() / "strandline-bench-spilled";
+  env::PosixFileSystem files;
+  auto space = state::make_rocks_space(files, {dir, int64_t{16} << 20});
+  STRAND_CHECK(space.ok());
+  {
+    constexpr int64_t kBatch = 1000;
+    ops::JoinedRows rows("left", 2);
+    STRAND_CHECK(rows.spill_to(space->get()).ok());
+    const auto key_of = [](int64_t i) { return "key" + std::to_string(i) + ";"; };
+    const double filling = elapsed();
+    for (int64_t i = 0; i < n; ++i) {
+      const std::string key = key_of(i);
+      rows.add({hash64(key), key}, key + std::string(400, 'x'), 0, WallTime{0});
+      if (i % kBatch == 0) STRAND_CHECK(rows.tidy().ok());
+    }
+    STRAND_CHECK(rows.tidy().ok());
+    const double looking = elapsed();
+    const int64_t looks = n / 5;
+    std::vector<ops::JoinedRows::Id> partners;
+    for (int64_t i = 0; i < looks; ++i) {
+      const std::string key =
+          key_of(static_cast<int64_t>(mix64(static_cast<uint64_t>(i)) % static_cast<uint64_t>(n)));
+      partners.clear();
+      rows.partners_of({hash64(key), key}, partners);
+      STRAND_CHECK(partners.size() == 1 && rows.bytes(partners[0]).starts_with(key));
+      if (i % kBatch == 0) STRAND_CHECK(rows.tidy().ok());
+    }
+    const double end = elapsed();
+    const auto count = static_cast<double>(n);
+    std::printf(
+        "{\"bench\":\"spilled rows\",\"rows\":%lld,\"ns_per_row\":%.0f,\"ns_per_look\":%.0f,"
+        "\"memory_bytes_per_row\":%.1f,\"disk_bytes_per_row\":%.1f",
+        static_cast<long long>(n), (looking - filling) / count * 1e9,
+        (end - looking) / static_cast<double>(looks) * 1e9, static_cast<double>(rows.memory_bytes()) / count,
+        static_cast<double>((*space)->disk().state) / count);
+    STRAND_CHECK(rows.remove(key_of(0) + std::string(400, 'x')));
+    std::printf(",\"memory_bytes_per_row_once_taken_back\":%.1f}\n",
+                static_cast<double>(rows.memory_bytes()) / count);
   }
   space = Status(ErrorCode::kIo, "");
   STRAND_CHECK(files.remove_all(dir).ok());
