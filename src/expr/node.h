@@ -106,9 +106,10 @@ struct CallTraits {
   bool fails = false;  // may return an error
 };
 
-/// A node whose arguments are evaluated all, for the same rows. Arguments that are all constant give a
-/// constant, a constant NULL among the arguments of a strict function gives NULL; `f(scope, args)` sees
-/// neither case in full length.
+/// A node whose arguments are evaluated all, for the same rows, so that an error of one of them shows
+/// whatever the others are and whichever rows come together. Arguments that are all constant give a constant,
+/// a constant NULL among the arguments of a strict function gives NULL; `f(scope, args)` sees neither case in
+/// full length.
 template <class F>
 class CallNode final : public Node {
  public:
@@ -120,13 +121,14 @@ class CallNode final : public Node {
 
   Result<Value> eval(const Scope& scope) override {
     bool constant = true;
+    bool null = false;
     std::vector<Value> values(args_.size());
     for (size_t i = 0; i < args_.size(); ++i) {
       STRAND_TRY(values[i], args_[i]->eval(scope));
-      if (traits_.strict && values[i].always_null()) return null_value(type());
+      null = null || (traits_.strict && values[i].always_null());
       constant = constant && values[i].constant;
     }
-    if (scope.empty()) return null_value(type());
+    if (null || scope.empty()) return null_value(type());
     if (!constant) return f_(scope, std::span<const Value>(values));
     STRAND_TRY(Value value, f_(scope.single(), std::span<const Value>(values)));
     value.constant = true;
