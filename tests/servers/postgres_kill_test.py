@@ -235,6 +235,7 @@ def main():
         del os.environ[variable]
     checks = Checks()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="strandline-postgres-")).resolve()
+    folder.chmod(0o711)  # the server has a user of its own
     server = Server(folder)
     try:
         job = Job(arguments.binary, folder, server)
