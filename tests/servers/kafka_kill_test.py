@@ -114,9 +114,9 @@ def epoch_used(job):
         return 0
 
 
-def marker(broker, topic, subtask=0):
-    """(epoch, attempt) of a sink's subtask."""
-    found = broker.offsets(f"{PREFIX}.{broker.name(topic)}.strand.{subtask}", topic, 1)
+def marker(broker, topic="copies", subtask=0):
+    """(epoch, attempt) of a subtask of the sink that copies."""
+    found = broker.offsets(f"{PREFIX}.{broker.name(topic)}.id.{subtask}", topic, 1)  # the writer of one column has its name
     if not found:
         return 0, 0
     return found[0][0], int(re.search(r"attempt=(\d+)", found[0][1])[1])
@@ -126,7 +126,7 @@ def phase_of(broker, job, attempts_before):
     attempt = attempts(job)
     if attempt == attempts_before:
         return "start"
-    marked, claimed = marker(broker, "copies")
+    marked, claimed = marker(broker)
     if claimed < attempt:
         return "claim"
     epoch, made_by = newest_manifest(job)

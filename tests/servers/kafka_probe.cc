@@ -171,7 +171,7 @@ void read(const std::string& brokers, const std::vector<std::string>& words) {
 }
 
 void offsets(const std::string& brokers, const std::vector<std::string>& words) {
-  rd_kafka_t* handle = client(RD_KAFKA_CONSUMER, brokers, {{"group.id", words[0]}});
+  rd_kafka_t* handle = client(RD_KAFKA_CONSUMER, brokers, {{"group.id", words[0]}, {"isolation.level", "read_uncommitted"}});
   auto* list = rd_kafka_topic_partition_list_new(1);
   for (int p = 0; p < std::stoi(words[2]); ++p) rd_kafka_topic_partition_list_add(list, words[1].c_str(), p);
   for (int tries = 0;; ++tries) {
