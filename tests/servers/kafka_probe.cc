@@ -8,6 +8,7 @@
 //   kafka_probe BROKERS read TOPIC                       what read_committed sees: `PARTITION<tab>OFFSET<tab>KEY<tab>VALUE`
 //   kafka_probe BROKERS offsets GROUP TOPIC PARTITIONS   `PARTITION<tab>OFFSET<tab>METADATA`
 //   kafka_probe BROKERS commit GROUP TOPIC PARTITION OFFSET
+//   kafka_probe BROKERS forget GROUP                     deletes a group with its offsets
 //   kafka_probe BROKERS open TOPIC ID                    leaves a transaction with one record open, and ends
 //   kafka_probe BROKERS fill TOPIC RECORDS               clicks as JSON, one a millisecond of event time, spread over the partitions
 //   kafka_probe BROKERS copy FROM TO                     the bare loop: consumes every record and produces it again; prints what it took
@@ -198,6 +199,14 @@ void commit(const std::string& brokers, const std::vector<std::string>& words) {
   check("commit", rd_kafka_commit(handle, list, 0));
 }
 
+void forget(const std::string& brokers, const std::vector<std::string>& words) {
+  rd_kafka_t* handle = client(RD_KAFKA_PRODUCER, brokers, {});
+  rd_kafka_DeleteGroup_t* group = rd_kafka_DeleteGroup_new(words[0].c_str());
+  rd_kafka_queue_t* queue = rd_kafka_queue_new(handle);
+  rd_kafka_DeleteGroups(handle, &group, 1, nullptr, queue);
+  answer("forget", queue);
+}
+
 void leave_open(const std::string& brokers, const std::vector<std::string>& words) {
   rd_kafka_t* handle = client(RD_KAFKA_PRODUCER, brokers, {{"transactional.id", words[1]}});
   check("init", rd_kafka_init_transactions(handle, kWait));
@@ -268,7 +277,7 @@ void copy(const std::string& brokers, const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   const std::map<std::string, std::pair<int, void (*)(const std::string&, const std::vector<std::string>&)>> verbs = {
       {"create", {2, create}},   {"delete", {1, remove}}, {"trim", {3, trim}},     {"produce", {1, produce}},
-      {"read", {1, read}},       {"offsets", {3, offsets}}, {"commit", {4, commit}}, {"open", {2, leave_open}},
+      {"read", {1, read}},       {"offsets", {3, offsets}}, {"commit", {4, commit}}, {"open", {2, leave_open}}, {"forget", {1, forget}},
       {"fill", {2, fill}},       {"copy", {2, copy}}};
   const auto verb = argc < 3 ? verbs.end() : verbs.find(argv[2]);
   const std::vector<std::string> words(argv + std::min(argc, 3), argv + argc);

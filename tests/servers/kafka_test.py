@@ -240,6 +240,32 @@ def test_one_owner(checks, binary, broker, folder):
     checks.equal(copied(broker), list(range(10)), "and nothing was written")
 
 
+def test_lost_marker(checks, binary, broker, folder):
+    """A marker that the broker has forgotten is a question, and each answer does what it says."""
+    for answer, expected in (("written", list(range(10))), ("missing", sorted(list(range(10)) * 2))):
+        broker.mark += "-" + answer
+        broker.create("clicks", 1)
+        broker.create("copies", 1)
+        broker.produce("clicks", [(0, click(i)) for i in range(10)])
+        job = Job(binary, folder / answer, broker, NO_RESTART + "SET 'parallelism.default' = '1';\n" + IN % BOUNDED + OUT % EXACTLY_ONCE + COPY)
+        code, _, log = job.run()
+        checks.equal((code, copied(broker)), (DONE, list(range(10))), "a job copies" + (log if code else ""))
+        broker.ask("forget", f"kafka-test.{broker.name('copies')}.strand.0")
+        code, _, log = job.run()
+        checks.check(code != DONE and "STRAND-4015" in log and "strand.lost-marker" in log, "it asks", f"{code}\n{log}")
+        code, _, log = job.run("--with", f"copies.strand.lost-marker={answer}")
+        checks.equal((code, copied(broker)), (DONE, expected), f"the answer {answer}" + (log if code else ""))
+
+
+def test_long_record(checks, binary, broker, folder):
+    broker.create("clicks", 1)
+    broker.create("copies", 1, "max.message.bytes=1000")
+    broker.produce("clicks", [(0, click(1, "x" * 5_000))])
+    for number, guarantee in enumerate((AT_LEAST_ONCE, EXACTLY_ONCE)):
+        code, _, log = Job(binary, folder / str(number), broker, NO_RESTART + IN % BOUNDED + OUT % guarantee + COPY).run()
+        checks.check(code != DONE and "STRAND-3004" in log, f"{guarantee}: a record that the broker does not take", f"{code}\n{log}")
+
+
 def test_ad_clicks(checks, binary, broker, folder):
     """The example with its profile: minutes in SQLite, the duplicate in the topic of exceptions."""
     broker.create("clicks", 2)
@@ -260,4 +286,4 @@ def test_ad_clicks(checks, binary, broker, folder):
 
 if __name__ == "__main__":
     run_tests(__doc__, [test_copy, test_start_and_stop, test_transactions_are_read_when_committed, test_resume, test_bounded_resume,
-                        test_new_partitions, test_keys_and_metadata, test_upsert, test_refusals, test_one_owner, test_ad_clicks])
+                        test_new_partitions, test_keys_and_metadata, test_upsert, test_refusals, test_one_owner, test_lost_marker, test_long_record, test_ad_clicks])
