@@ -27,6 +27,14 @@ Properties reader_properties(const KafkaOptions& options) {
   return properties;
 }
 
+void ask_any_broker(Client& client) {
+  const struct rd_kafka_metadata* answer = nullptr;
+  if (rd_kafka_metadata(client.get(), 0, nullptr, &answer, kBrokerAnswerMillis) != RD_KAFKA_RESP_ERR_NO_ERROR)
+    return;
+  rd_kafka_metadata_destroy(answer);
+  client.heard();
+}
+
 }  // namespace
 
 KafkaReader::KafkaReader(const TableContext& table, KafkaOptions options, std::unique_ptr<RecordRows> rows)
@@ -220,19 +228,16 @@ void KafkaReader::drop_messages() {
   messages_.clear();
 }
 
-/// While no broker answers, asks in the background whether one does again.
+/// While no broker answers, asks in the background whether one does again. One look at a time: each takes a
+/// thread for as long as brokers are silent, and whoever ends the job waits for all that were submitted.
 void KafkaReader::look_for_brokers(WallTime now) {
   if (now < look_again_ && look_again_ <= now + kLookForBrokers) return;
   look_again_ = now + kLookForBrokers;
-  if (!client_->trouble() || env_.executor == nullptr) return;
-  env_.executor->submit(hash64("kafka reader " + table_), [client = client_, topic = options_.topics] {
-    if (!client->trouble()) return;
-    const struct rd_kafka_metadata* answer = nullptr;
-    if (rd_kafka_metadata(client->get(), 0, nullptr, &answer, kBrokerAnswerMillis) ==
-        RD_KAFKA_RESP_ERR_NO_ERROR) {
-      rd_kafka_metadata_destroy(answer);
-      client->heard();
-    }
+  if (!client_->trouble() || env_.executor == nullptr || looking_->exchange(true)) return;
+  const std::weak_ptr<Client> of_reader = client_;
+  env_.executor->submit(hash64("kafka reader " + table_), [of_reader, looking = looking_] {
+    if (const auto client = of_reader.lock(); client != nullptr && client->trouble()) ask_any_broker(*client);
+    looking->store(false);
   });
 }
 

@@ -1,6 +1,7 @@
 // Reads partitions.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -78,6 +79,8 @@ class KafkaReader final : public flow::SourceReader {
   std::vector<rd_kafka_message_t*> messages_;      // with records that count
   std::map<Epoch, std::vector<int64_t>> offsets_;  // of all shards at barriers, until they are committed
   WallTime look_again_{INT64_MIN};
+  /// A look for brokers waits for its turn or for an answer.
+  const std::shared_ptr<std::atomic<bool>> looking_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace strand::connect::kafka
