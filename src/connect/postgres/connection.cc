@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 
 namespace strand::connect::postgres {
 
@@ -12,8 +13,11 @@ namespace {
 constexpr const char* kTryAgain =
     "the write is repeated by itself; look whether the server runs and can be reached";
 
-/// Dates and numbers as this program reads them, and no transaction that outlives a dead writer for long.
+/// Dates and numbers as this program reads them; what was committed survives a power loss, whatever the
+/// user's default is; and no transaction outlives a dead writer for long.
 constexpr const char* kSession =
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = "
+    "'off';"
     "SET DateStyle = ISO; SET TimeZone = 'UTC'; SET bytea_output = hex; SET client_encoding = 'UTF8';"
     "SET extra_float_digits = 1; SET standard_conforming_strings = on;"
     "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '10s'";
@@ -75,11 +79,15 @@ Result<std::unique_ptr<Connection>> Connection::open(const PostgresOptions& opti
   const std::string seconds = std::to_string(std::max<int64_t>(2, options.connect_timeout.millis / 1000));
   std::vector<const char*> names = {"dbname", "connect_timeout", "application_name"};
   std::vector<const char*> values = {options.url.c_str(), seconds.c_str(), "strandline"};
+  std::deque<std::string> kept;
   const auto add = [&](const char* name, const std::string& value) {
     if (value.empty()) return;
     names.push_back(name);
-    values.push_back(value.c_str());
+    values.push_back(kept.emplace_back(value).c_str());
   };
+  // Of a machine that is gone; a server that stands still is found by its silence.
+  add("tcp_user_timeout", std::to_string(options.request_timeout.millis));
+  add("keepalives_idle", "30");
   add("user", options.user);
   add("password", options.password);
   names.push_back(nullptr);
@@ -95,7 +103,15 @@ Result<std::unique_ptr<Connection>> Connection::open(const PostgresOptions& opti
   // What a server says besides its answers is no part of them: errors come with the next statement.
   PQsetNoticeReceiver(session, [](void*, const PGresult*) {}, nullptr);
   STRAND_OK(made->execute(kSession));
+  // What the client gives up, the server gives up, too, a little earlier.
+  STRAND_OK(made->limit_statements(true));
   return made;
+}
+
+Status Connection::limit_statements(bool limited) {
+  const std::string millis = limited ? std::to_string(timeout_.millis * 9 / 10) : "0";
+  silence_ = limited ? static_cast<int>(timeout_.millis) : -1;
+  return execute("SET statement_timeout = " + millis);
 }
 
 Status Connection::lost(const std::string& message) {
@@ -105,7 +121,7 @@ Status Connection::lost(const std::string& message) {
 
 Status Connection::wait(bool to_write) {
   pollfd socket{PQsocket(session_.get()), static_cast<short>(to_write ? POLLIN | POLLOUT : POLLIN), 0};
-  if (poll(&socket, 1, static_cast<int>(timeout_.millis)) == 0)
+  if (poll(&socket, 1, silence_) == 0)
     return lost("no answer for " + std::to_string(timeout_.millis / 1000) + " s");
   if (PQconsumeInput(session_.get()) == 0) return lost(first_line(PQerrorMessage(session_.get())));
   return Status();

@@ -56,6 +56,8 @@ class Connection {
   Result<Rows> query(const std::string& sql, const std::vector<Parameter>& parameters = {});
   /// COPY ... FROM STDIN, in text format.
   Status copy(const std::string& sql, std::string_view lines);
+  /// Without a limit, a statement (an index that is built) may take as long as it does.
+  Status limit_statements(bool limited);
   bool broken() const { return broken_ || PQstatus(session_.get()) != CONNECTION_OK; }
   const std::string& where() const { return where_; }
 
@@ -64,7 +66,10 @@ class Connection {
     void operator()(PGconn* session) const { PQfinish(session); }
   };
   Connection(PGconn* session, std::string where, Duration timeout)
-      : session_(session), where_(std::move(where)), timeout_(timeout) {}
+      : session_(session),
+        where_(std::move(where)),
+        timeout_(timeout),
+        silence_(static_cast<int>(timeout.millis)) {}
   Status wait(bool to_write);
   Status flush();
   /// The last result of what was sent; an earlier error counts.
@@ -76,6 +81,7 @@ class Connection {
   std::unique_ptr<PGconn, Finish> session_;
   std::string where_;
   Duration timeout_;
+  int silence_ = -1;  // of the server, in milliseconds, that is taken for its end; -1: any
   bool broken_ = false;
 };
 

@@ -40,6 +40,15 @@ bool same(const WriteTag& a, const WriteTag& b) {
   return a.epoch == b.epoch && a.generation == b.generation && a.attempt == b.attempt;
 }
 
+/// The highest epoch of a deletion; -1 if there is none.
+Epoch last_delete(const std::vector<Request>& requests) {
+  Epoch deletes{-1};
+  for (const Request& request : requests) {
+    if (request.kind == Request::Kind::kDelete) deletes = std::max(deletes, request.tag.epoch);
+  }
+  return deletes;
+}
+
 class FlushStore final : public table::TableStore {
  public:
   explicit FlushStore(PostgresOptions options) : options_(std::move(options)) {}
@@ -65,7 +74,7 @@ class FlushStore final : public table::TableStore {
   Answer decide(const Request& request, const WriteTag* stored) const;
   Status write(Run run, std::span<Answer> answers, bool decided);
   Status remove();
-  Status note_deletes(const std::vector<Request>& requests);
+  Status note_deletes(Epoch epoch);
   Result<std::vector<int64_t>> generations();
   Status append_listed(const Rows& rows, Listing& out) const;
 
@@ -160,8 +169,10 @@ Result<std::vector<Answer>> FlushStore::apply(const std::vector<Request>& reques
                         std::span(answers).subspan(from, until - from), from == 0));
     from = until;
   }
-  STRAND_OK(note_deletes(requests));
+  const Epoch deletes = last_delete(requests);
+  if (deletes > deletes_noted_) STRAND_OK(note_deletes(deletes));
   STRAND_OK(transaction.commit());
+  deletes_noted_ = std::max(deletes_noted_, deletes);
   return answers;
 }
 
@@ -250,17 +261,11 @@ Status FlushStore::remove() {
   return session_->execute(staging_->clear_rows(/*tagged=*/true));
 }
 
-Status FlushStore::note_deletes(const std::vector<Request>& requests) {
-  Epoch deletes{-1};
-  for (const Request& request : requests) {
-    if (request.kind == Request::Kind::kDelete) deletes = std::max(deletes, request.tag.epoch);
-  }
-  if (deletes <= deletes_noted_) return Status();
-  deletes_noted_ = deletes;
+Status FlushStore::note_deletes(Epoch epoch) {
   return session_->execute(
       "UPDATE strandline_writers SET deleted_epoch = GREATEST(COALESCE(deleted_epoch, -1), $3)"
       " WHERE tbl = $1 AND writer = $2",
-      {spec_.table, spec_.writer, std::to_string(deletes.value)});
+      {spec_.table, spec_.writer, std::to_string(epoch.value)});
 }
 
 Result<std::vector<int64_t>> FlushStore::generations() {

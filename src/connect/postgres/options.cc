@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace strand::connect::postgres {
 
@@ -23,31 +24,25 @@ Status bad_url(std::string message) {
           "write 'url' = 'jdbc:postgresql://host:5432/database'; user and password are options of their own");
 }
 
-struct Parsed {
-  std::map<std::string, std::string> parts;
-  std::string error;
-};
-Parsed parse(const std::string& url) {
+using Parts = std::map<std::string, std::string>;
+/// libpq's own words would quote what it could not read.
+std::optional<Parts> parse(const std::string& url) {
   char* error = nullptr;
   const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> info(
       PQconninfoParse(url.c_str(), &error), &PQconninfoFree);
-  Parsed parsed;
-  if (!info) {
-    parsed.error = error == nullptr ? "out of memory" : error;
-    PQfreemem(error);
-    while (parsed.error.ends_with('\n')) parsed.error.pop_back();
-    return parsed;
-  }
+  PQfreemem(error);
+  if (!info) return std::nullopt;
+  Parts parts;
   for (const PQconninfoOption* o = info.get(); o->keyword != nullptr; ++o) {
-    if (o->val != nullptr) parsed.parts[o->keyword] = o->val;
+    if (o->val != nullptr) parts[o->keyword] = o->val;
   }
-  return parsed;
+  return parts;
 }
 
 }  // namespace
 
 std::string PostgresOptions::where() const {
-  const auto parts = parse(url).parts;
+  const Parts parts = parse(url).value_or(Parts());
   const auto part = [&](const char* name, const char* other) {
     const auto found = parts.find(name);
     return found == parts.end() ? std::string(other) : found->second;
@@ -60,12 +55,13 @@ Result<PostgresOptions> postgres_options(const TableContext& context) {
   options.url = option(context, "url");
   if (options.url.starts_with(kScheme)) options.url.erase(0, kScheme.size());
   if (!options.url.starts_with(kPostgres)) {
-    return bad_url(options.url.empty()
-                       ? "expected 'url', the database, found none"
-                       : "expected 'url' of a PostgreSQL database, found '" + option(context, "url") + "'");
+    // It is not shown: a password may stand in it.
+    return bad_url(options.url.empty() ? "expected 'url', the database, found none"
+                                       : "expected 'url' of a PostgreSQL database, found another");
   }
-  const Parsed parsed = parse(options.url);
-  if (!parsed.error.empty()) return bad_url("'url' cannot be read: " + parsed.error);
+  const std::optional<Parts> parsed = parse(options.url);
+  if (!parsed) return bad_url("'url' cannot be read");
+  if (parsed->contains("password")) return bad_url("expected 'url' without a password, which would be shown");
   options.user = option(context, "username");
   options.password = option(context, "password");
   STRAND_TRY(const auto connecting, duration_option(context, "connection.max-retry-timeout"));

@@ -25,6 +25,9 @@ constexpr const char* kOwnTables =
 /// two do so at once.
 constexpr const char* kAlone = "SELECT pg_advisory_xact_lock(6875623498761234)";
 
+/// Behind a change of a table that waits for others, everybody waits.
+constexpr const char* kNoQueue = "SET LOCAL lock_timeout = '5s'";
+
 struct ColumnInfo {
   std::string name;
   std::string declared;
@@ -39,6 +42,7 @@ class TableFitter {
   Status fit(bool tagged) {
     STRAND_OK(check_types());
     STRAND_OK(connection_.execute(kAlone, {}));
+    STRAND_OK(connection_.execute(kNoQueue));
     STRAND_OK(connection_.execute(kOwnTables));
     STRAND_OK(read_columns());
     STRAND_OK(columns_.empty() ? create() : fit_columns());
@@ -53,6 +57,12 @@ class TableFitter {
         .hint(std::move(hint));
   }
   Status check_types() const {
+    for (const columnar::Field& field : spec_.key->fields()) {
+      if (keeps_in_key(*field.type)) continue;
+      return misfit("key column " + field.name + " of type " + columnar::to_string(*field.type) +
+                        " loses decimals of the second in PostgreSQL, which has six",
+                    "CAST it to TIMESTAMP(6)");
+    }
     for (const columnar::Field& field : spec_.table_schema->fields()) {
       if (type_name(*field.type)) continue;
       return misfit("column " + field.name + " of type " + columnar::to_string(*field.type) +
@@ -94,7 +104,7 @@ class TableFitter {
       }
       if (found == nullptr) {
         STRAND_OK(add_column(quoted(field.name), *type_name(*field.type)));
-      } else if (!keeps(found->declared, *field.type)) {
+      } else if (!keeps(found->declared, *field.type, spec_.key->find(field.name).has_value())) {
         return misfit("expected column " + field.name + " to keep " + columnar::to_string(*field.type) +
                           " (" + *type_name(*field.type) + "), found it declared " + found->declared,
                       "change the column, or the type in CREATE TABLE");
@@ -174,9 +184,11 @@ WriterNames names_of(const WriterSpec& spec) {
 }
 
 Status prepare_schema(Connection& connection, const WriterSpec& spec, bool tagged) {
+  STRAND_OK(connection.limit_statements(false));
   STRAND_TRY(Transaction transaction, Transaction::begin(connection));
   STRAND_OK(TableFitter(connection, spec).fit(tagged));
-  return transaction.commit();
+  STRAND_OK(transaction.commit());
+  return connection.limit_statements(true);
 }
 
 Status check_schema(Connection& connection, const WriterSpec& spec, bool tagged) {

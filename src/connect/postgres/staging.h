@@ -21,6 +21,7 @@ class Staging {
   /// For a new session.
   Status make(Connection& connection);
   void clear() { lines_.clear(); }
+  bool empty() const { return lines_.empty(); }
   /// `values`: else only the key. Errors: kSinkSchema, where PostgreSQL has no such value.
   Status add(size_t number, char kind, const columnar::Batch& batch, int64_t row, bool values,
              const flow::WriteTag& tag, std::string_view index_entry);

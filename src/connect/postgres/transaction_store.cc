@@ -45,7 +45,8 @@ class PostgresTransactions final : public table::TransactionStore {
   Result<Marker> stored(int32_t subtask, const char* lock);
   Status store(const Marker& marker);
   Result<std::vector<Change>> newest(const std::vector<table::BatchPtr>& rows) const;
-  Status write(const std::vector<Change>& changes);
+  Result<bool> stage(const std::vector<table::BatchPtr>& rows);
+  Status write(bool any_gone);
   Status fenced(const Marker& owner, const Marker& mine) const;
 
   const PostgresOptions options_;
@@ -87,20 +88,23 @@ Status PostgresTransactions::connect() {
   return Status();
 }
 
+/// Whoever decides by a marker holds its row: one that is not there yet is made, for nobody can lock it.
 Result<Marker> PostgresTransactions::stored(int32_t subtask, const char* lock) {
+  STRAND_OK(
+      session_->execute("INSERT INTO strandline_markers VALUES ($1, $2, $3, 0, 0, -1) ON CONFLICT DO NOTHING",
+                        {spec_.job, sink_, std::to_string(subtask)}));
   STRAND_TRY(const Rows rows, session_->query("SELECT generation, attempt, epoch FROM strandline_markers"
                                               " WHERE job = $1 AND sink = $2 AND subtask = $3" +
                                                   std::string(lock),
                                               {spec_.job, sink_, std::to_string(subtask)}));
-  if (rows.size() == 0) return Marker{subtask, {0}, {0}, {-1}};
   return Marker{subtask, {rows.integer(0, 0)}, {rows.integer(0, 1)}, {rows.integer(0, 2)}};
 }
 
+/// Of a row that `stored` has locked.
 Status PostgresTransactions::store(const Marker& marker) {
   return session_->execute(
-      "INSERT INTO strandline_markers VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (job, sink, subtask)"
-      " DO UPDATE SET generation = excluded.generation, attempt = excluded.attempt,"
-      " epoch = excluded.epoch",
+      "UPDATE strandline_markers SET generation = $4, attempt = $5, epoch = $6"
+      " WHERE job = $1 AND sink = $2 AND subtask = $3",
       {spec_.job, sink_, std::to_string(marker.subtask), std::to_string(marker.generation.value),
        std::to_string(marker.attempt.value), std::to_string(marker.epoch.value)});
 }
@@ -130,7 +134,7 @@ Result<std::vector<Marker>> PostgresTransactions::markers() {
   if (!session_ || session_->broken()) STRAND_OK(connect());
   STRAND_TRY(const Rows rows,
              session_->query("SELECT subtask, generation, attempt, epoch FROM strandline_markers"
-                             " WHERE job = $1 AND sink = $2 AND subtask >= 0 ORDER BY subtask",
+                             " WHERE job = $1 AND sink = $2 AND subtask >= 0 AND epoch >= 0 ORDER BY subtask",
                              {spec_.job, sink_}));
   std::vector<Marker> found;
   for (int i = 0; i < rows.size(); ++i) {
@@ -145,14 +149,15 @@ Result<std::vector<Marker>> PostgresTransactions::markers() {
 Result<CommitOutcome> PostgresTransactions::commit(const Commit& commit) {
   STRAND_OK(connect());
   const Marker& mine = commit.marker;
+  // Before the transaction: the server ends one that is idle for long.
+  STRAND_TRY(const bool any_gone, stage(commit.rows));
   STRAND_TRY(Transaction transaction, Transaction::begin(*session_));
   STRAND_TRY(const Marker owner, stored(kOwner, " FOR SHARE"));
   if (higher(owner, mine)) return fenced(owner, mine);
   STRAND_TRY(const Marker marker, stored(mine.subtask, " FOR UPDATE"));
   if (higher(marker, mine)) return fenced(marker, mine);
   if (marker.epoch >= mine.epoch) return CommitOutcome::kHad;
-  STRAND_TRY(const std::vector<Change> changes, newest(commit.rows));
-  STRAND_OK(write(changes));
+  STRAND_OK(write(any_gone));
   STRAND_OK(store(mine));
   STRAND_OK(transaction.commit());
   return CommitOutcome::kCommitted;
@@ -194,8 +199,9 @@ Result<std::vector<PostgresTransactions::Change>> PostgresTransactions::newest(
   return changes;
 }
 
-Status PostgresTransactions::write(const std::vector<Change>& changes) {
-  if (changes.empty()) return Status();
+/// Whether any of the rows are deletions.
+Result<bool> PostgresTransactions::stage(const std::vector<table::BatchPtr>& rows) {
+  STRAND_TRY(const std::vector<Change> changes, newest(rows));
   staging_->clear();
   bool any_gone = false;
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -203,7 +209,13 @@ Status PostgresTransactions::write(const std::vector<Change>& changes) {
     any_gone = any_gone || change.gone;
     STRAND_OK(staging_->add(i, change.gone ? 'd' : 'p', *change.batch, change.row, !change.gone, {}, ""));
   }
+  return any_gone;
+}
+
+Status PostgresTransactions::write(bool any_gone) {
+  if (staging_->empty()) return Status();
   STRAND_OK(staging_->send(*session_));
+  staging_->clear();
   STRAND_OK(session_->execute(staging_->put_untagged()));
   if (!any_gone) return Status();
   if (spec_.owns_rows) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "codec/text_values.h"
 #include "columnar/print.h"
@@ -25,7 +26,8 @@ std::string with_precision(const char* name, int precision, const char* zone = "
 /// Types of one family, narrower ones first.
 constexpr std::array kIntegers = {"smallint", "integer", "bigint", "numeric"};
 constexpr std::array kReals = {"real", "double precision"};
-constexpr std::array kTexts = {"text", "character varying", "character", "json", "jsonb", "uuid"};
+constexpr std::array kTexts = {"text", "character varying", "json", "jsonb", "uuid"};
+constexpr size_t kKeyTexts = 2;  // of them, those that leave a text as it is
 
 /// `numeric` of `numeric(10,2)`, `timestamp with time zone` of `timestamp(3) with time zone`.
 std::string bare(std::string_view declared) {
@@ -33,6 +35,24 @@ std::string bare(std::string_view declared) {
   if (open == std::string_view::npos) return std::string(declared);
   const size_t close = declared.find(')', open);
   return std::string(declared.substr(0, open)) + std::string(declared.substr(close + 1));
+}
+
+/// 10 and 2 of `numeric(10,2)`.
+std::vector<int> limits_of(std::string_view declared) {
+  std::vector<int> limits;
+  const size_t open = declared.find('(');
+  if (open == std::string_view::npos) return limits;
+  int value = 0;
+  for (const char c : declared.substr(open + 1)) {
+    if (c >= '0' && c <= '9') {
+      value = value * 10 + (c - '0');
+      continue;
+    }
+    limits.push_back(value);
+    value = 0;
+    if (c == ')') break;
+  }
+  return limits;
 }
 
 template <size_t N>
@@ -226,16 +246,35 @@ std::optional<std::string> type_name(const Type& type) {
   return std::nullopt;
 }
 
-bool keeps(std::string_view declared, const Type& type) {
+bool keeps(std::string_view declared, const Type& type, bool key) {
   const auto own = type_name(type);
   if (!own) return false;
   const std::string found = bare(declared);
   std::string needed = bare(*own);
+  if (type.kind == TypeKind::kString) {
+    const auto last = key ? kTexts.begin() + kKeyTexts : kTexts.end();
+    return std::find(kTexts.begin(), last, found) != last;
+  }
+  const std::vector<int> limits = limits_of(declared);
+  if (type.kind == TypeKind::kDecimal) {
+    if (found != "numeric" || limits.empty()) return found == "numeric";
+    const int scale = limits.size() > 1 ? limits[1] : 0;
+    return scale >= type.scale && limits[0] - scale >= type.precision - type.scale &&
+           (!key || scale == type.scale);
+  }
+  if (found == "numeric") return !key && at_least(kIntegers, found, needed) && limits.empty();
   if (at_least(kIntegers, found, needed) || at_least(kReals, found, needed)) return true;
-  if (type.kind == TypeKind::kString) return std::ranges::find(kTexts, found) != kTexts.end();
   if (needed == "timestamp") needed = "timestamp without time zone";
   if (needed == "time") needed = "time without time zone";
-  return found == needed;
+  const bool timed = type.kind == TypeKind::kTime || type.kind == TypeKind::kTimestamp ||
+                     type.kind == TypeKind::kTimestampLtz;
+  const bool fine = !timed || limits.empty() || limits[0] >= std::min(type.precision, kDecimalsMax);
+  return found == needed && fine;
+}
+
+bool keeps_in_key(const Type& type) {
+  return (type.kind != TypeKind::kTimestamp && type.kind != TypeKind::kTimestampLtz) ||
+         type.precision <= kDecimalsMax;
 }
 
 bool append_copy(const Column& column, int64_t row, std::string& out) {
