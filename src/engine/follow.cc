@@ -16,6 +16,9 @@ namespace strand::engine {
 
 namespace {
 
+/// How long a report waits for the next record of an input that says it has more.
+constexpr Duration kNextRecordMax{30'000};
+
 /// Not a name that a job file can use.
 constexpr const char* kEyeConnector = "strandline-follow";
 
@@ -96,9 +99,27 @@ Result<plan::Plan> watched_plan(const plan::Plan& plan, const RowChoice& choice,
   return out;
 }
 
+/// Rows, or kEnded or kNothing where the input has no more. kSourceUnavailable: none came though it has more.
+Result<flow::Polled> next_rows(flow::SourceReader& reader, const std::string& table, env::Clock& clock) {
+  const int64_t begin = clock.steady_nanos();
+  while (true) {
+    STRAND_TRY(flow::Polled polled, reader.poll(clock.now()));
+    if (!polled.behind) return polled;
+    if (clock.steady_nanos() - begin >= kNextRecordMax.millis * 1'000'000) {
+      const std::string reason = reader.waits_for();
+      return Status(ErrorCode::kSourceUnavailable,
+                    "expected the rest of the input within " + std::to_string(kNextRecordMax.millis / 1000) +
+                        " s, found no record" + (reason.empty() ? "" : " (" + reason + ")"))
+          .at("table " + table)
+          .hint("see whether the source can be reached, and ask again");
+    }
+    env::sleep(Duration{1});
+  }
+}
+
 /// Reads a table to its end, and tells of the records that hold the value.
 Status find_records(const plan::Scan& declared, const RowChoice& choice, const runtime::Tables& tables,
-                    WallTime now, Followed& out) {
+                    env::Clock& clock, Followed& out) {
   plan::Scan scan = declared;
   read_to_present_end(scan);
   scan.read.clear();
@@ -112,11 +133,7 @@ Status find_records(const plan::Scan& declared, const RowChoice& choice, const r
   STRAND_OK(finder->begin(shards, /*late=*/false));
   for (const ShardState& shard : shards) STRAND_OK(reader->assign(shard));
   while (out.records.size() < Sighting::kShownMax) {
-    STRAND_TRY(const flow::Polled polled, reader->poll(now));
-    if (polled.behind) {
-      env::sleep(Duration{1});
-      continue;
-    }
+    STRAND_TRY(const flow::Polled polled, next_rows(*reader, scan.table.name, clock));
     if (polled.kind != flow::Polled::Kind::kRows) break;
     const ShardState state = reader->state(polled.shard);
     int64_t record = state.records - polled.records;  // of the batch's first row, if none before it is bad
@@ -199,7 +216,7 @@ Result<Followed> follow(const plan::Plan& plan, const RowChoice& row, const conn
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* scan = std::get_if<plan::Scan>(&node->detail);
     if (scan == nullptr || !has_column(scan->table.schema, row.column)) continue;
-    STRAND_OK(find_records(*scan, row, tables, env.clock->now(), out));
+    STRAND_OK(find_records(*scan, row, tables, *env.clock, out));
   }
   for (const auto& eye : eyes) out.sightings[eye->of] = std::move(eye->seen);
   return out;

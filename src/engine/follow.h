@@ -38,7 +38,7 @@ struct Followed {
 
 /// Counts the present input anew as a recount does (nothing is late), with an eye on every output that has
 /// the column. Reads the whole input; writes nothing but its own state below `scratch_dir`, which the caller
-/// removes.
+/// removes. kSourceUnavailable where an input gives nothing more for a while before its end.
 Result<Followed> follow(const plan::Plan& plan, const RowChoice& row, const connect::Registry& registry,
                         const std::string& scratch_dir, const Machine& machine, env::Env env);
 

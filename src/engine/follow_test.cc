@@ -97,6 +97,65 @@ TEST_F(FollowTest, NothingIsWrittenAndAnAbsentRowHasNoLines) {
   EXPECT_FALSE(real_.files.stat(dir_ + "/minutes.db").ok());
 }
 
+/// A second passes whenever somebody asks.
+class HastyClock final : public env::Clock {
+ public:
+  WallTime now() override { return WallTime{steady_nanos() / 1'000'000}; }
+  int64_t steady_nanos() override { return nanos_ += 1'000'000'000; }
+
+ private:
+  int64_t nanos_ = 0;
+};
+
+/// A shard with records that do not arrive.
+class SilentShard final : public flow::ShardFinder {
+ public:
+  Result<std::vector<std::string>> find() override { return std::vector<std::string>{"S1"}; }
+  std::optional<Duration> interval() const override { return std::nullopt; }
+};
+class SilentReader final : public flow::SourceReader {
+ public:
+  Status assign(const ShardState&) override { return Status(); }
+  Result<flow::Polled> poll(WallTime) override {
+    flow::Polled polled;
+    polled.behind = true;
+    return polled;
+  }
+  size_t shards() const override { return 1; }
+  ShardState state(size_t) const override { return {"S1", "", 0}; }
+  bool ended(size_t) const override { return false; }
+  std::string waits_for() const override { return "no broker answers"; }
+};
+
+TEST_F(FollowTest, AnInputThatFallsSilentBeforeItsEndIsAnErrorWithItsReason) {
+  connect::Connector silent;
+  silent.finder = [](const connect::TableContext&) -> Result<std::unique_ptr<flow::ShardFinder>> {
+    return std::unique_ptr<flow::ShardFinder>(new SilentShard());
+  };
+  silent.reader = [](const connect::TableContext&) -> Result<std::unique_ptr<flow::SourceReader>> {
+    return std::unique_ptr<flow::SourceReader>(new SilentReader());
+  };
+  registry_.add("silent", std::move(silent));
+  plan::Scan scan;
+  scan.table.name = "clicks";
+  scan.table.options = {{"connector", "silent"}};
+  scan.table.schema = std::make_shared<columnar::Schema>(
+      std::vector<columnar::Field>{{"id", columnar::make_type(columnar::TypeKind::kString)}});
+  // No operator passes the column on: only the input is looked at.
+  const auto node = std::make_shared<plan::Node>();
+  node->id = "clicks";
+  node->detail = std::move(scan);
+  plan::Plan plan;
+  plan.sinks = {node};
+  HastyClock clock;
+  env::Env env = real_.env();
+  env.clock = &clock;
+  const auto followed = follow(plan, {"id", "x"}, registry_, dir_ + "/scratch", {2, int64_t{1} << 30}, env);
+  ASSERT_FALSE(followed.ok());
+  EXPECT_THAT(followed.status().to_string(), HasSubstr("STRAND-4001  table clicks: expected the rest"));
+  EXPECT_THAT(followed.status().to_string(), HasSubstr("(no broker answers)"));
+}
+
 TEST_F(FollowTest, AnUnknownColumnHearsTheNearest) {
   const auto choice = parse_row(plan_, "clik_id=c1");
   ASSERT_FALSE(choice.ok());
