@@ -27,6 +27,7 @@ void read_to_present_end(plan::Scan& scan) {
     options["scan.startup.mode"] = "earliest-offset";
   const std::string stop = scan.table.option("scan.bounded.mode");
   if (stop.empty() || stop == "unbounded") options["scan.bounded.mode"] = "latest-offset";
+  options["properties.commit.offsets.on.checkpoint"] = "false";  // the group is the job's
 }
 
 plan::Plan recount_plan(const plan::Plan& plan) {

@@ -16,6 +16,7 @@
 namespace strand::engine {
 
 /// Reads the table to its present end, from the first record that it still has if it would begin elsewhere.
+/// Commits nothing to a consumer group.
 void read_to_present_end(plan::Scan& scan);
 
 /// The plan of a recount: input is read to its present end, SQLite tables are collected in memory, other

@@ -164,6 +164,19 @@ TEST(RecountPlan, ReadsToThePresentEndAndWritesNowhere) {
   EXPECT_EQ(counted.nodes().size(), plan.nodes().size());
 }
 
+TEST(RecountPlan, ReadsATopicToItsEndAndCommitsNothingToItsGroup) {
+  plan::Scan scan;
+  scan.table.options = {{"connector", "kafka"}, {"properties.group.id", "g"}};
+  read_to_present_end(scan);
+  EXPECT_EQ(scan.table.option("scan.startup.mode"), "earliest-offset");
+  EXPECT_EQ(scan.table.option("scan.bounded.mode"), "latest-offset");
+  EXPECT_EQ(scan.table.option("properties.commit.offsets.on.checkpoint"), "false");
+  scan.table.options["scan.bounded.mode"] = "group-offsets";
+  read_to_present_end(scan);
+  EXPECT_EQ(scan.table.option("scan.bounded.mode"), "group-offsets") << "the group says where";
+  EXPECT_EQ(scan.table.option("properties.group.id"), "g");
+}
+
 TEST(Collection, KeepsTheLastValueOfAKeyAndTheColumnsOfEveryWriter) {
   Collection collection;
   connect::TableContext context;

@@ -128,6 +128,9 @@ Status read_properties(const TableContext& table, KafkaOptions& options) {
                                                  {"earliest", LostPosition::kEarliest},
                                                  {"latest", LostPosition::kLatest}}));
   options.properties.erase("auto.offset.reset");
+  STRAND_TRY(options.commit_offsets, choice<bool>(table, "properties.commit.offsets.on.checkpoint", true,
+                                                  {{"true", true}, {"false", false}}));
+  options.properties.erase("commit.offsets.on.checkpoint");
   options.properties.erase("partition.discovery.interval.ms");
   return check_properties(options.properties);
 }

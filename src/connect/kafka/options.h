@@ -51,6 +51,7 @@ struct KafkaOptions {
   Offsets stop_offsets;
   std::optional<Duration> discovery;  // nothing: the first look is the last
   LostPosition lost = LostPosition::kFail;
+  bool commit_offsets = true;  // to the group, if there is one
   Guarantee guarantee = Guarantee::kAtLeastOnce;
   Partitioner partitioner = Partitioner::kDefault;
   LostMarker lost_marker = LostMarker::kAsk;

@@ -77,6 +77,15 @@ TEST(KafkaOptions, PropertiesArePassedThroughAndALoginOfJavaTranslated) {
   EXPECT_EQ(options.lost, LostPosition::kLatest);
 }
 
+TEST(KafkaOptions, OffsetsAreCommittedToAGroupUnlessTheTableSaysOtherwise) {
+  EXPECT_TRUE(source({{"properties.group.id", "g"}}).commit_offsets);
+  const KafkaOptions quiet =
+      source({{"properties.group.id", "g"}, {"properties.commit.offsets.on.checkpoint", "false"}});
+  EXPECT_FALSE(quiet.commit_offsets);
+  EXPECT_TRUE(quiet.has_group());
+  EXPECT_FALSE(quiet.properties.contains("commit.offsets.on.checkpoint")) << "librdkafka does not know it";
+}
+
 TEST(KafkaOptions, FormatOptionsOfKeyAndValue) {
   const KafkaOptions options = source({{"format", ""},
                                        {"value.format", "csv"},

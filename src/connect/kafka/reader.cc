@@ -248,7 +248,7 @@ std::string KafkaReader::waits_for() const {
 }
 
 void KafkaReader::passed(Epoch epoch) {
-  if (!options_.has_group() || shards_.empty()) return;
+  if (!options_.has_group() || !options_.commit_offsets || shards_.empty()) return;
   std::vector<int64_t> offsets;
   for (const Shard& shard : shards_) offsets.push_back(shard.position.next);
   offsets_[epoch] = std::move(offsets);

@@ -25,8 +25,9 @@ namespace strand::connect::kafka {
 /// properties.auto.offset.reset says what to read instead. A bounded partition ends at the offset that was
 /// fixed when it was found, also if that belongs to no record.
 ///
-/// With a group, offsets are committed to it in the background when their checkpoint is complete: for others
-/// to see, never to go on from. Belongs to its task.
+/// With a group, offsets are committed to it in the background when their checkpoint is complete (unless
+/// properties.commit.offsets.on.checkpoint is false): for others to see, never to go on from. Belongs to its
+/// task.
 class KafkaReader final : public flow::SourceReader {
  public:
   KafkaReader(const TableContext& table, KafkaOptions options, std::unique_ptr<RecordRows> rows);
