@@ -18,7 +18,6 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 constexpr KeyGroupRange kAll{0, 127};
-constexpr int64_t kLarge = int64_t{1} << 30;
 
 enum class Backend { kHeap, kCold };
 
@@ -257,6 +256,33 @@ TEST(ColdState, ValuesThatHadExpiredAtASnapshotAreNotInIt) {
       restored.key("b");
       EXPECT_EQ(restored.value().get(), 2);
     }
+  }
+}
+
+// What is left of a value has expired, but an older one that was handed over holds an entry that has not: it
+// was removed since.
+TEST(ColdState, AnEntryThatWasRemovedDoesNotComeBackWithAValueThatHasExpired) {
+  const Ttl ttl{.life = Duration{60}, .drop_in_snapshot = true};
+  MemoryFileSystem files;
+  Subtask task(Backend::kCold, kAll, ttl);
+  task.key("a");
+  task.map().put("old", 1);
+  task.state().set_now(WallTime{50});
+  task.map().put("removed", 2);
+  task.end_batch();
+  task.state().set_now(WallTime{55});
+  task.key("a");
+  task.map().remove("removed");
+  task.state().set_now(WallTime{65});
+  auto refs = task.snapshot(files, 1);
+  for (const Backend backend : {Backend::kHeap, Backend::kCold, Backend::kHeap}) {
+    Subtask restored(backend, kAll, ttl);
+    restored.state().set_now(WallTime{65});
+    restored.restore(files, refs);
+    restored.key("a");
+    EXPECT_THAT(restored.map().entries(), IsEmpty());
+    EXPECT_EQ(restored.state().entries(), 0);
+    if (backend == Backend::kCold) refs = restored.snapshot(files, 2);
   }
 }
 

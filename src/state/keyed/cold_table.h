@@ -31,6 +31,8 @@ class ColdTable {
   bool may_have(const StateKeyView& key) const {
     return values_ > 0 && absent_.find(key) == absent_.end() && gone_.find(key) == gone_.end();
   }
+  /// Whether the store has had values: an old one may be there of any key that the table has or gives up.
+  bool stored() const { return stored_; }
   /// Brings the value of a key back. False if there is none, or an error that the ColdState keeps.
   bool fetch(const StateKeyView& key);
   /// The table has given up the value of a key.

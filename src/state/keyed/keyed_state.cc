@@ -74,7 +74,9 @@ Status KeyedState::load_entries(ByteReader& in, const std::string& name) {
     STRAND_TRY(const std::string_view value, in.get_string());
     if (!own_.contains(entry.key.group)) continue;
     entry.value = value;
-    if (open == tables_.end()) {
+    if (value.empty()) {
+      gone_[name].push_back(std::move(entry.key));
+    } else if (open == tables_.end()) {
       not_opened_[name]->entries.push_back(std::move(entry));
     } else {
       STRAND_OK(open->second->load(entry, change != changes_.end() ? &change->second : nullptr));
@@ -94,7 +96,7 @@ Status KeyedState::load_cold(ByteReader& in, const std::string& name) {
     STRAND_TRY(entry.key, load_key(in));
     STRAND_TRY(entry.value, in.get_string());
     if (!own_.contains(entry.key.group)) continue;
-    if (change != changes_.end()) {
+    if (change != changes_.end() && !entry.value.empty()) {
       STRAND_TRY(entry.value, tables_.at(name)->changed(entry.value, change->second));
     }
     bytes += entry.value.size() + sizeof entry;
@@ -152,6 +154,7 @@ Status KeyedState::restore(const std::vector<Section>& sections) {
   STRAND_TRY(const ColdState::ClockOf saved_at, clocks(sections));
   STRAND_OK(cold_ != nullptr ? cold_->restored(saved_at) : load_handed_over(sections, saved_at));
   changes_.clear();
+  gone_.clear();
   return {};
 }
 
@@ -180,6 +183,9 @@ Result<HandedOver> handed_over(const std::vector<Section>& sections, KeyGroupRan
 Status KeyedState::load_handed_over(const std::vector<Section>& sections,
                                     const ColdState::ClockOf& saved_at) {
   STRAND_TRY(HandedOver rows, handed_over(sections, own_));
+  for (const auto& [name, keys] : gone_) {
+    for (const StateKey& key : keys) rows[name].erase(key);
+  }
   for (auto& [name, values] : rows) {
     const auto saved = not_opened_.find(name);
     if (saved != not_opened_.end()) {

@@ -54,7 +54,8 @@ struct FrozenKeyedState {
 /// what was in memory wins over them.
 class KeyedState {
  public:
-  static constexpr int32_t kVersion = 1;
+  /// Before version 2 there were no values without a byte.
+  static constexpr int32_t kVersion = 2;
 
   explicit KeyedState(KeyGroupRange own) : own_(own) {}
   KeyedState(const KeyedState&) = delete;
@@ -142,7 +143,8 @@ class KeyedState {
   WallTime now_;
   std::map<std::string, std::unique_ptr<TableBase>> tables_;
   std::map<std::string, std::shared_ptr<SavedTable>> not_opened_;
-  std::map<std::string, TypeChange> changes_;  // of open tables, while parts are loaded
+  std::map<std::string, TypeChange> changes_;          // of open tables, while parts are loaded
+  std::map<std::string, std::vector<StateKey>> gone_;  // in spite of older values, while they are loaded
   Timers timers_[2];
   std::unique_ptr<ColdState> cold_;  // null: everything is in memory
 };

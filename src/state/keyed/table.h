@@ -27,7 +27,8 @@ struct RawEntry {
 class FrozenTable {
  public:
   virtual ~FrozenTable() = default;
-  /// Appends the number of values, then each with its key, in the order of StateKey.
+  /// Appends the number of values, then each with its key, in the order of StateKey. A value without a byte
+  /// says that the key has none, whatever was handed over of it before.
   virtual void encode(ByteWriter& out) = 0;
 };
 
@@ -136,7 +137,7 @@ class Table : public TableBase {
   std::string type() const override { return type_; }
   int64_t entries() const override { return entries_; }
   std::unique_ptr<FrozenTable> freeze(WallTime now) const override {
-    auto frozen = std::make_unique<Frozen>(prune_, now);
+    auto frozen = std::make_unique<Frozen>(prune_, now, cold_ != nullptr && cold_->stored());
     for (const GroupPtr& group : groups_) {
       if (group != nullptr && !group->values.empty()) frozen->groups.emplace_back(group);
     }
@@ -222,7 +223,8 @@ class Table : public TableBase {
 
   class Frozen final : public FrozenTable {
    public:
-    Frozen(Prune prune, WallTime now) : prune_(std::move(prune)), now_(now) {}
+    Frozen(Prune prune, WallTime now, bool handed_over)
+        : prune_(std::move(prune)), now_(now), handed_over_(handed_over) {}
     void encode(ByteWriter& out) override {
       uint64_t count = 0;
       ByteWriter entries;
@@ -243,8 +245,9 @@ class Table : public TableBase {
       ByteWriter bytes;
       if (prune_) {
         V kept = value;
-        if (!prune_(kept, now_)) return 0;
-        Codec<V>::encode(kept, bytes);
+        const bool any = prune_(kept, now_);
+        if (!any && !handed_over_) return 0;
+        if (any) Codec<V>::encode(kept, bytes);
       } else {
         Codec<V>::encode(value, bytes);
       }
@@ -254,6 +257,7 @@ class Table : public TableBase {
     }
     Prune prune_;
     WallTime now_;
+    bool handed_over_;  // older values of these keys may be elsewhere
   };
 
   static std::vector<const StateKey*> ordered(const Values& values) {
