@@ -322,6 +322,36 @@ TEST(ColdState, AStateThatNobodyOpensIsKeptAndChangesItsTypeWhenSomebodyDoes) {
   }
 }
 
+// On the heap, what was handed over lies behind what was in memory; the store takes keys that ascend.
+TEST(ColdState, AStateThatNobodyOpensGoesFromTheStoreToTheHeapAndBack) {
+  MemoryFileSystem files;
+  std::vector<SectionRef> refs;
+  {
+    Subtask task(Backend::kCold);
+    auto old = *ValueState<int64_t>::open(task.state(), "old");
+    task.key("a");
+    old.set(1);
+    task.end_batch();
+    task.key("b");
+    old.set(2);
+    refs = task.snapshot(files, 1);
+  }
+  int64_t epoch = 1;
+  for (const Backend backend : {Backend::kHeap, Backend::kCold, Backend::kHeap, Backend::kCold}) {
+    Subtask between(backend);
+    between.restore(files, refs);
+    EXPECT_EQ(between.state().entries(), 2);
+    refs = between.snapshot(files, ++epoch);
+  }
+  Subtask task(Backend::kCold);
+  task.restore(files, refs);
+  auto old = *ValueState<int64_t>::open(task.state(), "old");
+  task.key("a");
+  EXPECT_EQ(old.get(), 1);
+  task.key("b");
+  EXPECT_EQ(old.get(), 2);
+}
+
 // Sections of the old type must not be read as the new one after another restore.
 TEST(ColdState, AChangeOfTypeIsWrittenAnewBeforeTheNextOne) {
   const std::string bytes("\5\0\0\0\0\0\0\0", 8);

@@ -1,5 +1,7 @@
 #include "state/keyed/keyed_state.h"
 
+#include <algorithm>
+
 namespace strand::state {
 
 namespace {
@@ -91,6 +93,13 @@ Status KeyedState::load_cold(ByteReader& in, const std::string& name) {
   const auto change = changes_.find(name);
   std::vector<RawEntry> entries;
   size_t bytes = 0;
+  const auto put = [&] {
+    std::ranges::sort(entries, {}, &RawEntry::key);  // a state that nobody opened may come in any order
+    const Status status = cold_->put(name, entries);
+    entries.clear();
+    bytes = 0;
+    return status;
+  };
   for (uint64_t i = 0; i < count; ++i) {
     RawEntry entry;
     STRAND_TRY(entry.key, load_key(in));
@@ -102,11 +111,9 @@ Status KeyedState::load_cold(ByteReader& in, const std::string& name) {
     bytes += entry.value.size() + sizeof entry;
     entries.push_back(std::move(entry));
     if (bytes < kLoadedBytes) continue;
-    STRAND_OK(cold_->put(name, entries));
-    entries.clear();
-    bytes = 0;
+    STRAND_OK(put());
   }
-  return cold_->put(name, entries);
+  return put();
 }
 
 Status KeyedState::snapshot(SnapshotBuilder& out) {
@@ -191,6 +198,7 @@ Status KeyedState::load_handed_over(const std::vector<Section>& sections,
     if (saved != not_opened_.end()) {
       for (const RawEntry& entry : saved->second->entries) values.erase(entry.key);
       for (auto& [key, value] : values) saved->second->entries.push_back({key, std::move(value)});
+      std::ranges::sort(saved->second->entries, {}, &RawEntry::key);
       continue;
     }
     const auto open = tables_.find(name);

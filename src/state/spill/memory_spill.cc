@@ -40,7 +40,10 @@ class MemoryStore : public SpillStore {
       at = use_.useless(at->first, at->second) ? erase(at) : std::next(at);
     std::string_view key;
     std::string_view value;
-    while (next(key, value)) {
+    std::string last;
+    for (bool first = true; next(key, value); first = false) {
+      STRAND_CHECK(first || last < key);  // as a file of sorted entries has it
+      last = key;
       if (const auto there = entries_.find(key); there != entries_.end()) erase(there);
       entries_.emplace(key, value);
       *bytes_ += static_cast<int64_t>(key.size() + value.size());
