@@ -146,6 +146,11 @@ class ChangelogAggregate : public Operator {
     group.emitted.clear();
     group_bytes_ += group.bytes();
   }
+  void erase(ChangingGroups::Id id) {
+    if (groups_[id].logged != LoggedGroups::kNone) logged_.erase(groups_[id].logged);
+    logged_.let_go();
+    groups_.erase(id);
+  }
   /// Looks at all keys once they are twice as many as were left last time.
   void forget() {
     if (!options_.ttl || groups_.size() < forget_at_) return;
@@ -156,8 +161,7 @@ class ChangelogAggregate : public Operator {
     for (const ChangingGroups::Id id : old) {
       begin_anew(id);
       group_bytes_ -= groups_[id].bytes();
-      if (groups_[id].logged != LoggedGroups::kNone) logged_.erase(groups_[id].logged);
-      groups_.erase(id);
+      erase(id);
     }
     forget_at_ = std::max<int64_t>(kForgetFrom, 2 * groups_.size());
   }
@@ -189,8 +193,7 @@ class ChangelogAggregate : public Operator {
       group.touched = false;
       if (group.rows == 0) {
         if (!group.emitted.empty()) STRAND_OK(emit(id, group.emitted, RowKind::kDelete, rows));
-        if (group.logged != LoggedGroups::kNone) logged_.erase(group.logged);
-        groups_.erase(id);
+        erase(id);
         continue;
       }
       STRAND_OK(emit_change(id, group, std::move(results[result++]), rows));

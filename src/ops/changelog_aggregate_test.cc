@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "state/spill/memory_spill.h"
 #include "tests/support/change_rows.h"
 
 namespace strand::ops {
@@ -82,6 +83,25 @@ TEST(ChangelogAggregate, AKeyWhoseLastRowGoesIsDeletedAndBeginsAnew) {
   EXPECT_EQ(op.op().state_rows(), 0);
   op.batch(change_batch({{"+I", "a", 3}}));
   EXPECT_THAT(op.output(), ElementsAre("+I[a, 1, 3, 3]"));
+}
+
+// The end of a group reads its log once more, of which memory holds few at a time.
+TEST(ChangelogAggregate, KeysThatGoTakeNoMemory) {
+  constexpr int64_t kShare = int64_t{1} << 20;
+  const auto space = state::make_memory_space(2 * kShare);
+  OperatorHarness op([] { return make_group_aggregate(totals()); }, {0}, 1,
+                     std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  const auto all = [](const std::string& kind) {
+    std::vector<Change> changes;
+    for (int key = 0; key < 5'000; ++key)
+      changes.push_back({kind, std::to_string(key) + std::string(1000, 'x'), 1});
+    return change_batch(changes);
+  };
+  op.batch(all("+I"));
+  EXPECT_GT(space->disk().state, 4 * kShare);
+  op.batch(all("-D"));
+  EXPECT_EQ(op.op().state_rows(), 0);
+  EXPECT_LT(op.memory_used(), 3 * kShare);
 }
 
 TEST(ChangelogAggregate, AKeyThatComesAndGoesInOneBatchIsNeverTold) {

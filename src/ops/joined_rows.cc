@@ -137,15 +137,16 @@ WallTime JoinedRows::oldest() {
   return writes_.empty() ? WallTime::never() : WallTime{writes_.front().at};
 }
 
-int64_t JoinedRows::forget(WallTime until) {
-  int64_t forgotten = 0;
-  while (oldest() <= until) {
+Result<int64_t> JoinedRows::forget(WallTime until) {
+  const int64_t before = count_;
+  for (int64_t rows = 1; oldest() <= until; ++rows) {
     const Id id = writes_.front().id;
-    forgotten += rows_[id].head.count;
+    count_ -= rows_[id].head.count;
     erase(id);
+    rows_.let_go();
+    if (rows % kForgottenMost == 0) STRAND_OK(tidy());
   }
-  count_ -= forgotten;
-  return forgotten;
+  return before - count_;
 }
 
 }  // namespace strand::ops

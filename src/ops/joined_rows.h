@@ -49,8 +49,9 @@ class JoinedRows {
   void add_partners(Id id, int32_t by, WallTime now);
 
   /// Forgets rows that were written at or before `until`; returns how many (counted as often as they were
-  /// there).
-  int64_t forget(WallTime until);
+  /// there). No bytes are looked at any more: it tidies on its way, so that memory holds few of those that it
+  /// reads from the local disk. Errors: as of `tidy`.
+  Result<int64_t> forget(WallTime until);
   /// When the oldest row was written; never() if there is none.
   WallTime oldest();
   /// Asked for before the first row: `forget` and `oldest` are used.
@@ -79,7 +80,8 @@ class JoinedRows {
   Status restore(const std::vector<state::Section>& sections, const Owner& owner);
 
  private:
-  static constexpr int64_t kJudged = 16'384;  // rows after which it is decided
+  static constexpr int64_t kJudged = 16'384;       // rows after which it is decided
+  static constexpr int64_t kForgottenMost = 1024;  // before they are tidied away
   struct Write {
     int64_t at;
     Id id;

@@ -54,7 +54,7 @@ class RegularJoin : public Operator {
     const auto side = static_cast<size_t>(input);
     STRAND_CHECK(side < 2);
     context_->ledger->add(Entry::kIn, batch.rows());
-    forget();
+    STRAND_OK(forget());
     Reader& reader = readers_[side];
     reader.read(batch);
     JoinOutput rows(options_.output, forms(), out);
@@ -68,15 +68,12 @@ class RegularJoin : public Operator {
     }
     context_->ledger->add(Entry::kOut, rows.rows());
     STRAND_OK(rows.flush());
-    for (JoinedRows& each : rows_) STRAND_OK(each.tidy());
-    update_books();
-    return Status();
+    return finish();
   }
 
   Status on_wakeup(Emitter&) override {
-    forget();
-    update_books();
-    return Status();
+    STRAND_OK(forget());
+    return finish();
   }
   WallTime next_wakeup() const override {
     WallTime next = WallTime::never();
@@ -99,9 +96,8 @@ class RegularJoin : public Operator {
           parts, {context_->key_groups, [&](uint64_t hash) { return owns(*context_, hash); },
                   [&](std::string_view row) { return readers_[side].bytes.key_in(row); }}));
     }
-    forget();
-    update_books();
-    return Status();
+    STRAND_OK(forget());
+    return finish();
   }
 
   bool spills() const override { return true; }
@@ -297,20 +293,24 @@ class RegularJoin : public Operator {
     return Status();
   }
 
-  void forget() {
+  Status forget() {
     for (size_t side = 0; side < 2; ++side) {
       if (!options_.ttl[side]) continue;
       const WallTime until{context_->now.millis - options_.ttl[side]->millis};
-      context_->ledger->add(Entry::kCounted, rows_[side].forget(until));
+      STRAND_TRY(const int64_t rows, rows_[side].forget(until));
+      context_->ledger->add(Entry::kCounted, rows);
     }
+    return Status();
   }
 
-  void update_books() {
+  Status finish() {
+    for (JoinedRows& each : rows_) STRAND_OK(each.tidy());
     for (size_t side = 0; side < 2; ++side) {
       if (options_.ttl[side]) oldest_[side] = rows_[side].oldest();
     }
     context_->ledger->set_in_state(state_rows());
     share_.set(state_bytes());
+    return Status();
   }
 
   RegularJoinOptions options_;

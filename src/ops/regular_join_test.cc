@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "state/spill/memory_spill.h"
 #include "tests/support/operator_harness.h"
 
 namespace strand::ops {
@@ -174,6 +175,34 @@ TEST_F(RegularJoinTest, ARowThatIsNotWrittenForTheTtlIsForgotten) {
   EXPECT_EQ(join.op().state_rows(), 1);
   join.batch(row(1, "B"), kRight);
   EXPECT_THAT(join.output(), IsEmpty());
+}
+
+// Forgetting reads each row once more, of which memory holds few at a time.
+TEST_F(RegularJoinTest, RowsThatAreForgottenTakeNoMemory) {
+  constexpr int64_t kShare = int64_t{1} << 20;
+  const auto space = state::make_memory_space(2 * kShare);
+  RegularJoinOptions options = on_key();
+  options.ttl = {Duration{1'000}, Duration{1'000}};
+  OperatorHarness join([&] { return make_regular_join(options); }, {0}, 1,
+                       std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  join.clock(WallTime{10'000});
+  for (int32_t key = 0; key < 10'000; key += 1000) {
+    columnar::BatchBuilder rows(schema({"x"}));
+    for (int32_t n = key; n < key + 1000; ++n) {
+      rows.column(0).append<int32_t>(n);
+      rows.column(1).append_string(std::string(1000, 'x'));
+      rows.end_row();
+    }
+    join.batch(rows.finish(), kLeft);
+  }
+  EXPECT_GT(space->disk().state, 8 * kShare);
+  const auto snapshot = join.snapshot();
+  join.clock(WallTime{11'000});
+  EXPECT_EQ(join.op().state_rows(), 0);
+  EXPECT_LT(join.memory_used(), 2 * kShare);
+  join.restore(snapshot, 1);
+  EXPECT_EQ(join.op().state_rows(), 0);
+  EXPECT_LT(join.memory_used(), 2 * kShare);
 }
 
 }  // namespace
