@@ -205,7 +205,10 @@ class RowtimeDeduplicate : public Operator {
     if (kept.head.waits != 0 || kept.expiry() == EventTime::max()) return false;
     return options_.ttl ? kept.expiry() <= wall() : reached(kept.expiry(), judge);
   }
+  /// The key of a row may lie on the local disk, and only a retention asks for it.
   bool forgotten(KeptRows::Id id) const {
+    const bool ever = over(kept_[id], EventTime::max());
+    if (!ever || options_.ttl) return ever;
     return over(kept_[id], context_->judge(columnar::key_group(kept_.hash(id), context_->max_parallelism)));
   }
 

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "tests/support/change_rows.h"
 #include "tests/support/click_rows.h"
+#include "tests/support/watched_space.h"
 
 namespace strand::ops {
 namespace {
@@ -101,6 +102,22 @@ TEST(RowtimeDeduplicate, WithATtlAKeyIsNewSoLongAfterItsRowCameByTheWallClock) {
   op.clock(WallTime{1'180'000});
   op.batch(click_batch({{"a", at("12:00"), 5}, {"b", at("11:00"), 6}}));
   EXPECT_THAT(op.output(), ElementsAre(row("+I", "b", "11:00", 6))) << "a row that was kept has prolonged a";
+}
+
+TEST(RowtimeDeduplicate, WhetherTheTtlOfARowIsOverTakesNoLookAtTheLocalDisk) {
+  strand::testing::WatchedSpace space(0);
+  RowtimeDeduplicateOptions options = last();
+  options.ttl = Duration{120'000};
+  OperatorHarness op([&] { return make_rowtime_deduplicate(options); }, {0}, 1,
+                     std::make_shared<strand::testing::MemoryFileSystem>(), &space);
+  op.clock(WallTime{1'000'000});
+  std::vector<Click> clicks;
+  for (int ad = 0; ad < 5'000; ++ad) clicks.push_back({std::to_string(ad), at("12:00"), 1});
+  op.batch(click_batch(clicks));
+  const int64_t before = space.reads();
+  op.watermark(at("12:01"));
+  EXPECT_EQ(space.reads(), before);
+  EXPECT_EQ(op.op().state_rows(), 5'000);
 }
 
 TEST(RowtimeDeduplicate, ARowThatWaitsOutlivesItsTtl) {
