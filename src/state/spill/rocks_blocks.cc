@@ -1,12 +1,17 @@
 #include "state/spill/rocks_blocks.h"
 
+#include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace strand::state {
 
 namespace {
 
-constexpr size_t kBlocksFileBytes = size_t{32} << 20;
+/// Of all bytes of a log, at least that part is in one file: so a log of a terabyte has about two hundred,
+/// and what a file keeps on the disk because of its last block is little beside the rest.
+constexpr int64_t kFilesOfALog = 16;
+using Bytes = std::shared_ptr<std::atomic<int64_t>>;
 
 rocksdb::EnvOptions file_options() {
   rocksdb::EnvOptions options;
@@ -18,12 +23,14 @@ rocksdb::EnvOptions file_options() {
 /// One thread writes while any read what it has written before.
 class BlocksFile {
  public:
-  BlocksFile(std::shared_ptr<RocksGround> ground, std::string path)
-      : ground_(std::move(ground)), path_(std::move(path)) {}
+  /// `all` counts the bytes of all files of the log.
+  BlocksFile(std::shared_ptr<RocksGround> ground, std::string path, Bytes all)
+      : ground_(std::move(ground)), path_(std::move(path)), all_(std::move(all)) {}
   ~BlocksFile() {
     writer_.reset();
     reader_.reset();
     static_cast<void>(ground_->env->DeleteFile(path_));
+    *all_ -= static_cast<int64_t>(size_);
   }
   BlocksFile(const BlocksFile&) = delete;
   BlocksFile& operator=(const BlocksFile&) = delete;
@@ -36,7 +43,14 @@ class BlocksFile {
   Status append(std::string_view bytes) {
     STRAND_OK(told(writer_->Append({bytes.data(), bytes.size()})));
     size_ += bytes.size();
+    *all_ += static_cast<int64_t>(bytes.size());
     return Status();
+  }
+  /// No more is written.
+  Status close() {
+    const Status closed = told(writer_->Close());
+    writer_.reset();
+    return closed;
   }
   Status read(uint64_t from, size_t size, char* into) const {
     rocksdb::Slice found;
@@ -54,7 +68,8 @@ class BlocksFile {
 
   std::shared_ptr<RocksGround> ground_;
   const std::string path_;
-  std::unique_ptr<rocksdb::WritableFile> writer_;
+  const Bytes all_;
+  std::unique_ptr<rocksdb::WritableFile> writer_;  // until it is full
   std::unique_ptr<rocksdb::RandomAccessFile> reader_;
   uint64_t size_ = 0;
 };
@@ -73,25 +88,25 @@ class RocksBlock : public SpillBlock {
 
 class RocksBlocks : public SpillBlocks {
  public:
-  RocksBlocks(std::shared_ptr<RocksGround> ground, std::string name)
-      : ground_(std::move(ground)), name_(std::move(name)) {}
+  RocksBlocks(std::shared_ptr<RocksGround> ground, std::string name, int64_t file_bytes)
+      : ground_(std::move(ground)), name_(std::move(name)), file_bytes_(file_bytes) {}
 
   Result<std::shared_ptr<const SpillBlock>> put(std::string_view bytes) override {
-    if (file_ == nullptr || file_->size() >= kBlocksFileBytes) STRAND_OK(next_file());
-    const uint64_t from = file_->size();
-    const Status written = file_->append(bytes);
-    if (!written.ok()) {
-      file_.reset();  // how far it was written is unknown
-      return written;
-    }
-    return std::shared_ptr<const SpillBlock>(std::make_shared<RocksBlock>(file_, from));
+    if (file_ == nullptr) STRAND_OK(next_file());
+    const std::shared_ptr<BlocksFile> file = file_;
+    const uint64_t from = file->size();
+    Status written = file->append(bytes);
+    const bool full = static_cast<int64_t>(file->size()) >= std::max(file_bytes_, *all_ / kFilesOfALog);
+    if (written.ok() && full) written = file->close();
+    if (full || !written.ok()) file_.reset();  // after an error: how far it was written is unknown
+    STRAND_OK(std::move(written));
+    return std::shared_ptr<const SpillBlock>(std::make_shared<RocksBlock>(file, from));
   }
 
  private:
   Status next_file() {
-    file_.reset();
     auto file = std::make_shared<BlocksFile>(
-        ground_, ground_->dir + "/" + name_ + "-" + std::to_string(++files_) + ".log");
+        ground_, ground_->dir + "/" + name_ + "-" + std::to_string(++files_) + ".log", all_);
     STRAND_OK(file->open());
     file_ = std::move(file);
     return Status();
@@ -99,15 +114,18 @@ class RocksBlocks : public SpillBlocks {
 
   std::shared_ptr<RocksGround> ground_;
   const std::string name_;
+  const int64_t file_bytes_;
+  const Bytes all_ = std::make_shared<std::atomic<int64_t>>(0);
   std::shared_ptr<BlocksFile> file_;  // that is being written, or null
   int64_t files_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<SpillBlocks>> make_rocks_blocks(std::shared_ptr<RocksGround> ground,
-                                                       std::string name) {
-  return std::unique_ptr<SpillBlocks>(std::make_unique<RocksBlocks>(std::move(ground), std::move(name)));
+Result<std::unique_ptr<SpillBlocks>> make_rocks_blocks(std::shared_ptr<RocksGround> ground, std::string name,
+                                                       int64_t file_bytes) {
+  return std::unique_ptr<SpillBlocks>(
+      std::make_unique<RocksBlocks>(std::move(ground), std::move(name), file_bytes));
 }
 
 }  // namespace strand::state

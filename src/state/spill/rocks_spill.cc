@@ -16,6 +16,7 @@
 #include <mutex>
 #include <vector>
 
+#include "env/open_files.h"
 #include "env/pages.h"
 #include "state/spill/rocks_blocks.h"
 #include "state/spill/rocks_ground.h"
@@ -282,6 +283,7 @@ Status remove_left(env::FileSystem& files, const std::string& dir) {
 
 Result<std::unique_ptr<SpillSpace>> make_rocks_space(env::FileSystem& files, const RocksOptions& options) {
   env::give_large_blocks_back();
+  env::allow_many_open_files();
   STRAND_OK(remove_left(files, options.dir));
   auto ground = std::make_shared<RocksGround>(files, options.dir + "/" + attempt_folder());
   STRAND_OK(files.make_dirs(ground->staging()));

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rocksdb/env.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <map>
@@ -10,6 +12,7 @@
 #include "base/random.h"
 #include "env/real.h"
 #include "state/spill/memory_spill.h"
+#include "state/spill/rocks_blocks.h"
 #include "state/spill/rocks_spill.h"
 
 namespace strand::state {
@@ -237,6 +240,79 @@ TEST_P(RocksSpaces, AFolderGoesWithItsSpaceAndThoseOfDeadProcessesWithTheNext) {
   EXPECT_TRUE(put(*store, {{"a", "1"}}).ok()) << "a store outlives its space";
   store.reset();
   EXPECT_TRUE(std::filesystem::is_empty(dir_));
+}
+
+/// The soft limit of open files, which comes back.
+class OpenFilesLimit {
+ public:
+  OpenFilesLimit() { EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0); }
+  ~OpenFilesLimit() { set(before_.rlim_cur); }
+  OpenFilesLimit(const OpenFilesLimit&) = delete;
+  OpenFilesLimit& operator=(const OpenFilesLimit&) = delete;
+  void set(rlim_t files) {
+    const rlimit limit{files, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  }
+  bool is_highest() const {
+    rlimit now{};
+    return getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur == now.rlim_max;
+  }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_P(RocksSpaces, ASpaceMayOpenAsManyFilesAsTheSystemAllows) {
+  OpenFilesLimit limit;
+  limit.set(256);
+  space_ = make();
+  EXPECT_TRUE(limit.is_highest());
+}
+
+TEST_P(RocksSpaces, TooManyOpenFilesAreToldAsSuch) {
+  OpenFilesLimit limit;
+  auto blocks = space_->open_blocks();
+  ASSERT_TRUE(blocks.ok());
+  limit.set(0);
+  const Status refused = (*blocks)->put("x").status();
+  EXPECT_EQ(refused.code(), ErrorCode::kIo);
+  EXPECT_THAT(refused.to_string(), HasSubstr("ulimit -Hn"));
+}
+
+int64_t open_files_in(const std::string& dir) {
+  int64_t files = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (std::filesystem::read_symlink(each, gone).string().starts_with(dir + "/")) ++files;
+  }
+  return files;
+}
+
+TEST_P(RocksSpaces, ALongLogIsInFewLargeFilesEachOpenOnce) {
+  constexpr int64_t kFileBytes = 16 << 10;
+  auto ground = std::make_shared<RocksGround>(files_, dir_ + "/log");
+  ASSERT_TRUE(files_.make_dirs(ground->dir).ok());
+  ground->files = std::make_shared<RocksFiles>(ground->staging(), /*limit=*/0);
+  ground->env = rocksdb::NewCompositeEnv(ground->files);
+  auto blocks = make_rocks_blocks(ground, "rows", kFileBytes);
+  ASSERT_TRUE(blocks.ok());
+  std::vector<std::shared_ptr<const SpillBlock>> kept;
+  const std::string bytes(4096, 'x');
+  for (int block = 0; block < 4000; ++block) {
+    auto put = (*blocks)->put(bytes);
+    ASSERT_TRUE(put.ok());
+    kept.push_back(*std::move(put));
+  }
+  const std::filesystem::directory_iterator all(ground->dir);
+  const int64_t files = std::distance(begin(all), end(all));
+  EXPECT_LT(files, 4000 * 4096 / kFileBytes / 10);
+  EXPECT_LE(open_files_in(ground->dir), files + 1);
+  blocks->reset();
+  kept.erase(kept.begin() + 100, kept.end());
+  EXPECT_LT(ground->files->disk().state, 120 * 4096) << "each file goes with its last block";
+  std::string read(4096, ' ');
+  for (const auto& block : kept) ASSERT_TRUE(block->read(0, read.size(), read.data()).ok());
+  EXPECT_EQ(read, bytes);
 }
 
 }  // namespace
