@@ -10,7 +10,12 @@ namespace strand::state {
 
 namespace {
 constexpr int64_t kRecordOverhead = 64;  // in the table of records
+
+/// With the reason: nobody else can tell it.
+void require_read(const Status& status) {
+  if (!status.ok()) check_failed(__FILE__, __LINE__, ("state can be read: " + status.to_string()).c_str());
 }
+}  // namespace
 
 void ChunkBytes::move_to(std::shared_ptr<const SpillBlock> block) {
   const std::lock_guard lock(mutex_);
@@ -51,12 +56,12 @@ const char* ColdRecords::read(uint64_t place, const ChunkBytes& chunk, size_t fr
                               const std::function<size_t(const char*)>& size_of) {
   const size_t guessed = std::min(guess_, until - from);
   scratch_.resize(guessed);
-  STRAND_CHECK(chunk.read(from, guessed, scratch_.data()).ok());
+  require_read(chunk.read(from, guessed, scratch_.data()));
   const size_t size = size_of(scratch_.data());
   STRAND_CHECK(from + size <= until);
   auto bytes = std::make_unique_for_overwrite<char[]>(size);
   std::memcpy(bytes.get(), scratch_.data(), std::min(size, guessed));
-  if (size > guessed) STRAND_CHECK(chunk.read(from + guessed, size - guessed, bytes.get() + guessed).ok());
+  if (size > guessed) require_read(chunk.read(from + guessed, size - guessed, bytes.get() + guessed));
   guess_ = std::max(kLeastRead, size);
   return keep(place, std::move(bytes), size);
 }

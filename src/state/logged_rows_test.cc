@@ -13,6 +13,7 @@
 #include "state/spill/memory_spill.h"
 #include "state/spill/rocks_spill.h"
 #include "tests/support/memory_file_system.h"
+#include "tests/support/watched_space.h"
 
 namespace strand::state {
 namespace {
@@ -293,6 +294,14 @@ TEST(LoggedRows, HoldManyTimesTheirShareOfMemory) {
   EXPECT_LT(restored.rows().memory_bytes(), kShare * 5 / 4);
   EXPECT_EQ(restored.all(), in_memory.all());
   EXPECT_EQ(restored.snapshot(files, 2), refs);
+}
+
+TEST(LoggedRowsDeathTest, ARowThatCannotBeReadEndsTheProcessWithTheReason) {
+  strand::testing::WatchedSpace space(0);
+  Job job(kAll, 1, &space);
+  add_rows(job, 0, 100);
+  space.fail_reads();
+  EXPECT_DEATH(job.are_known(), "STRAND-5000.*1.log: the disk does not answer");
 }
 
 TEST(LoggedRows, TheLocalDiskHoldsAboutTwiceWhatLivesAndNothingOfALogThatHasGone) {
