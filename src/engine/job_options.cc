@@ -224,6 +224,47 @@ Status check_batch(const plan::Plan& plan) {
   return Status();
 }
 
+/// What names the rows of a writer and its record of them in their store, whatever the job calls the table;
+/// empty: nothing does.
+std::string place_of(const plan::TableSpec& table) {
+  const std::string connector = table.option("connector");
+  if (connector == "sqlite" || connector == "jdbc") {
+    const std::string named = table.option("table-name");
+    return connector + "\n" + table.option(connector == "jdbc" ? "url" : "path") + "\n" +
+           (named.empty() ? table.name : named);
+  }
+  const bool kafka = connector == "kafka" || connector == "upsert-kafka";
+  if (!kafka || table.option("sink.delivery-guarantee") != "exactly-once") return {};
+  // Both have the same markers.
+  return "kafka\n" + table.option("properties.bootstrap.servers") + "\n" + table.option("topic") + "\n" +
+         table.option("sink.transactional-id-prefix");
+}
+
+/// Two writers of one name in one place would each take the other's rows and markers for its own. SQL sees to
+/// those of one table.
+Status check_places(const plan::Plan& plan) {
+  std::map<std::pair<std::string, std::string>, const plan::Node*> writers;
+  for (const plan::NodePtr& node : plan.nodes()) {
+    const auto* write = std::get_if<plan::SinkWrite>(&node->detail);
+    if (write == nullptr) continue;
+    const std::string place = place_of(write->table);
+    if (place.empty()) continue;
+    const auto [at, fresh] = writers.emplace(std::pair(place, write->writer), node.get());
+    if (fresh) continue;
+    const bool topic = place.starts_with("kafka");
+    const std::string& other = std::get<plan::SinkWrite>(at->second->detail).table.name;
+    return Status(ErrorCode::kWriterConflict, "'" + write->table.name + "' is the same " +
+                                                  (topic ? "topic" : "stored table") + " as '" + other +
+                                                  "', which has a writer named '" + write->writer +
+                                                  "' already, the INSERT at " + at->second->where)
+        .at(node->where)
+        .hint("make one INSERT of both with UNION ALL, " +
+              std::string(topic ? "give one table another 'sink.transactional-id-prefix', " : "") +
+              "or write INSERT INTO " + write->table.name + " /*+ OPTIONS('strand.writer' = 'name') */");
+  }
+  return Status();
+}
+
 }  // namespace
 
 Status check_plan(const plan::Plan& plan, const connect::Registry& registry, env::Env env) {
@@ -231,6 +272,7 @@ Status check_plan(const plan::Plan& plan, const connect::Registry& registry, env
   STRAND_TRY(const runtime::RestartOptions restart, restart_options(plan));
   static_cast<void>(restart);
   if (!options.stream_time) STRAND_OK(check_batch(plan));
+  STRAND_OK(check_places(plan));
   return runtime::check_operators(plan, registry, options.parallelism, options.zone, env);
 }
 

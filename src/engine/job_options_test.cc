@@ -50,6 +50,71 @@ TEST(JobOptions, WhatCannotBeIsRefusedWithItsOrigin) {
   EXPECT_FALSE(job_options(with({{"strand.memory.limit", "much"}}), {"/j"}, kMachine).ok());
 }
 
+TEST(JobOptions, TwoDeclarationsOfOnePlaceCannotHaveWritersOfOneName) {
+  using Options = std::map<std::string, std::string>;
+  connect::Registry registry;
+  connect::add_builtin_connectors(registry);
+  env::RealEnv real;
+  const auto schema = std::make_shared<columnar::Schema>(
+      std::vector<columnar::Field>{{"id", columnar::make_type(columnar::TypeKind::kBigInt)}});
+  const auto answer = [&](const std::vector<Options>& tables, const std::string& second_writer = "strand") {
+    auto scan = std::make_shared<plan::Node>();
+    scan->id = "s";
+    plan::Scan read;
+    read.table.name = "s";
+    read.table.schema = schema;
+    read.table.options = {{"connector", "datagen"}};
+    read.read = {0};
+    scan->detail = std::move(read);
+    scan->output = schema;
+    plan::Plan plan;
+    for (const Options& options : tables) {
+      plan::SinkWrite write;
+      write.table.name = plan.sinks.empty() ? "t" : "u";
+      write.table.schema = schema;
+      write.table.primary_key = {"id"};
+      write.table.options = options;
+      write.writer = plan.sinks.empty() ? "strand" : second_writer;
+      write.columns = {"id"};
+      auto node = std::make_shared<plan::Node>();
+      node->id = write.table.name;
+      node->where = "job.sql:" + std::to_string(plan.sinks.size() + 1) + ":1";
+      node->detail = std::move(write);
+      node->inputs = {{scan}};
+      plan.sinks.push_back(node);
+    }
+    const Status status = check_plan(plan, registry, real.env());
+    return status.ok() ? "ok" : status.to_string();
+  };
+  const auto with_option = [](Options options, const std::string& key, const std::string& value) {
+    options[key] = value;
+    return options;
+  };
+  const Options sqlite = {{"connector", "sqlite"}, {"path", "a.db"}, {"table-name", "x"}};
+  EXPECT_THAT(
+      answer({sqlite, sqlite}),
+      HasSubstr("STRAND-2008  job.sql:2:1: 'u' is the same stored table as 't', which has a writer named "
+                "'strand' already, the INSERT at job.sql:1:1"));
+  EXPECT_EQ(answer({sqlite, sqlite}, "other"), "ok");
+  EXPECT_EQ(answer({sqlite, with_option(sqlite, "table-name", "y")}), "ok");
+  const Options file = {{"connector", "sqlite"}, {"path", "a.db"}};
+  EXPECT_EQ(answer({file, file}), "ok") << "the tables t and u of one file";
+  EXPECT_THAT(answer({file, with_option(file, "table-name", "t")}), HasSubstr("the same stored table"));
+  const Options jdbc = {{"connector", "jdbc"}, {"url", "jdbc:postgresql://h/d"}, {"table-name", "x"}};
+  EXPECT_THAT(answer({jdbc, jdbc}), HasSubstr("the same stored table"));
+  const Options topic = {{"connector", "kafka"},
+                         {"topic", "out"},
+                         {"properties.bootstrap.servers", "b:1"},
+                         {"format", "json"},
+                         {"sink.delivery-guarantee", "exactly-once"},
+                         {"sink.transactional-id-prefix", "p"}};
+  EXPECT_THAT(answer({topic, topic}), HasSubstr("'u' is the same topic as 't'"));
+  EXPECT_THAT(answer({topic, topic}), HasSubstr("give one table another 'sink.transactional-id-prefix'"));
+  EXPECT_EQ(answer({topic, with_option(topic, "sink.transactional-id-prefix", "q")}), "ok");
+  const Options again = with_option(topic, "sink.delivery-guarantee", "at-least-once");
+  EXPECT_EQ(answer({again, again}), "ok") << "no markers, nothing to share";
+}
+
 // What a start finds there it takes away: no process but its own has used it.
 TEST(JobOptions, JobsWithTheirOwnCheckpointsHaveTheirOwnPlaceOnASharedDisk) {
   const std::string disk = ::testing::TempDir() + "strand-local-" + std::to_string(getpid());

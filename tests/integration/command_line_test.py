@@ -281,7 +281,7 @@ def test_lag_alarm(checks, shell):
 
 
 def test_traps(checks, shell):
-    """Each lint rule on a job that it flags and on one alike that it does not (L12: what it is about is refused in SQL)."""
+    """Each lint rule on a job that it flags and on one alike that it does not (L07, L12: what they are about is refused in SQL)."""
     minutes = traps_sink() + "INSERT INTO t " + traps_count() + ";"
     view = "CREATE VIEW per_minute AS " + traps_count(columns="ad_id, window_start AS w, window_time AS wt, COUNT(*) AS n") + ";"
     hours = "INSERT INTO u SELECT ad_id, window_start, SUM(n) FROM TABLE(TUMBLE(TABLE %s, DESCRIPTOR(%s), INTERVAL '1' HOUR)) " \
@@ -302,9 +302,6 @@ def test_traps(checks, shell):
         "L04": (two_phases % "TWO_PHASE", two_phases % "AUTO"),
         "L06": (changes % "", changes % ", PRIMARY KEY (ad_id) NOT ENFORCED"),
         "L05": (traps_source() + unique % "" + counted_once, traps_source() + unique % retention + counted_once),
-        "L07": (traps_source() + minutes + traps_sink("u", stored="t") + "INSERT INTO u " + traps_count() + ";",
-                traps_source() + minutes + traps_sink("u", stored="t") + "INSERT INTO u /*+ OPTIONS('strand.writer' = 'other') */ "
-                + traps_count() + ";"),
         "L08": ("SET 'execution.checkpointing.interval' = '0 s';" + traps_source() + minutes, traps_source() + minutes),
         "L10": (traps_source() + traps_sink(key="ad_id") + "INSERT INTO t " + traps_count() + " ON CONFLICT DO DEDUPLICATE;", traps_source() + minutes),
     }
@@ -319,6 +316,12 @@ def test_traps(checks, shell):
         code, out, err = shell.run("check", "alike.sql", "--json")
         checks.check(out and not any(finding.get("rule") == rule for finding in json.loads(out)["findings"]) and code == DONE,
                      f"{rule} is not found in a job alike", out + err)
+    twice = traps_source() + minutes + traps_sink("u", stored="t") + "INSERT INTO u %s" + traps_count() + ";"
+    shell.put("trapped.sql", twice % "")
+    check_refusal(checks, "L07 in SQL: two declarations of one table", shell.run("check", "trapped.sql"), NO, 2008, r"trapped\.sql:\d+",
+                  "strand.writer")
+    shell.put("alike.sql", twice % "/*+ OPTIONS('strand.writer' = 'other') */ ")
+    checks.equal(shell.run("check", "alike.sql")[0], DONE, "writers with names of their own may share it")
     mixed = traps_source() + traps_sink() + "CREATE VIEW m AS " + traps_count(columns="ad_id, window_start, COUNT(*) AS n") + \
         ";INSERT INTO t SELECT * FROM m UNION ALL SELECT * FROM m$early;"
     shell.put("trapped.sql", mixed)
