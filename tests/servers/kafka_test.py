@@ -99,6 +99,21 @@ def test_start_and_stop(checks, binary, broker, folder):
                  "the offsets of the last checkpoint were committed to the group")
 
 
+def test_reports_commit_nothing(checks, binary, broker, folder):
+    """A recount reads a topic as the job does, and leaves the job's group as it is; the group may still say where to end."""
+    broker.create("clicks", 1)
+    broker.produce("clicks", [(0, click(i)) for i in range(20)])
+    group = broker.name("group")
+    broker.ask("commit", group, broker.name("clicks"), 0, 7)
+    store = "CREATE TABLE counts (ad STRING, n BIGINT, PRIMARY KEY (ad) NOT ENFORCED) WITH ('connector' = 'sqlite', 'path' = 'counts.db');\n" \
+        "INSERT INTO counts SELECT ad, COUNT(*) FROM clicks GROUP BY ad;\n"
+    for stop, expected in (("latest-offset", "20"), ("group-offsets", "7")):
+        job = Job(binary, folder / stop, broker, IN % (f"'properties.group.id' = '{group}', {EARLIEST}, 'scan.bounded.mode' = '{stop}'") + store)
+        done = subprocess.run([job.binary, "--state", job.folder / "state", "recount", job.file], capture_output=True, text=True, timeout=60, cwd=job.folder)
+        checks.check(done.returncode == DONE and expected in done.stdout.split(), f"a recount to {stop} reads {expected}", done.stdout + done.stderr)
+        checks.equal(broker.offsets(group, "clicks", 1)[0][0], 7, "and the group stands where it stood")
+
+
 def test_transactions_are_read_when_committed(checks, binary, broker, folder):
     broker.create("clicks", 1)
     broker.produce("clicks", [(0, click(1))])
@@ -210,6 +225,8 @@ def test_refusals(checks, binary, broker, folder):
         ("records that retention has deleted", PRINT + IN % specific + read, "STRAND-4014", "properties.auto.offset.reset"),
         ("a group that has no offset", PRINT + IN % nobody + read, "STRAND-4014", "properties.auto.offset.reset"),
         ("a transaction longer than the broker allows", IN % BOUNDED + OUT % long + COPY, "STRAND-1001", "transaction.max.timeout.ms"),
+        ("two tables that would share their markers", IN % BOUNDED + OUT % EXACTLY_ONCE + OUT.replace("copies (", "more (") % EXACTLY_ONCE + COPY
+         + COPY.replace("INTO copies", "INTO more"), "STRAND-2008", "sink.transactional-id-prefix"),
         ("a broker that is not there", (PRINT + IN % BOUNDED + read).replace("{broker}", "127.0.0.1:9"), "STRAND-4001", "properties.bootstrap.servers"),
         ("a property that nobody knows", PRINT + IN % (BOUNDED + ", 'properties.fetch.min.byte' = '1'") + read, "STRAND-1002", "properties.fetch.min.bytes"),
         ("an upsert table without a key", "CREATE TABLE o (a INT) WITH ('connector' = 'upsert-kafka', 'topic' = 't', 'format' = 'json', "
@@ -285,5 +302,5 @@ def test_ad_clicks(checks, binary, broker, folder):
 
 
 if __name__ == "__main__":
-    run_tests(__doc__, [test_copy, test_start_and_stop, test_transactions_are_read_when_committed, test_resume, test_bounded_resume,
+    run_tests(__doc__, [test_copy, test_start_and_stop, test_reports_commit_nothing, test_transactions_are_read_when_committed, test_resume, test_bounded_resume,
                         test_new_partitions, test_keys_and_metadata, test_upsert, test_refusals, test_one_owner, test_lost_marker, test_long_record, test_ad_clicks])
