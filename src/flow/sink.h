@@ -108,6 +108,8 @@ class Sink {
   /// When `busy`, `drained` or `close` must be asked again although no waker calls: background work waits for
   /// the clock to be repeated. Asked after every call and after every wake.
   virtual WallTime next_wakeup() const { return WallTime::never(); }
+  /// What writing waits for outside of the job, for people; empty: nothing.
+  virtual std::string waits_for() const { return {}; }
   /// Called when background work has finished, from any thread: wakes the task.
   void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
 

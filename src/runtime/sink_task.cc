@@ -169,6 +169,8 @@ void SinkTask::publish() {
   view.sink = sink_->counts();
   view.sink_id = operator_id_;
   view.blocked = blocked_;
+  if (const std::string reason = sink_->waits_for(); !reason.empty())
+    view.blocked = "sink " + name_ + " repeats a write: " + reason;
   view.operators.push_back({operator_id_, name_, ledger_, EventTime::min(), EventTime::min(), 0, 0});
   show(std::move(view));
 }

@@ -93,6 +93,7 @@ class FlushSink final : public flow::Sink {
   }
 
   flow::SinkCounts counts() const override { return work_->counts(); }
+  std::string waits_for() const override { return lane_ == nullptr ? std::string() : lane_->waits_for(); }
   WallTime next_wakeup() const override {
     return lane_ == nullptr ? WallTime::never() : lane_->next_wakeup();
   }

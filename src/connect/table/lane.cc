@@ -45,6 +45,13 @@ WallTime Lane::next_wakeup() const {
   return env_.clock->now() + Duration{(wait + kNanosPerMilli - 1) / kNanosPerMilli};
 }
 
+std::string Lane::waits_for() const {
+  const std::lock_guard lock(mutex_);
+  if (failed_.ok()) return {};
+  const std::string text = failed_.to_string();
+  return text.substr(0, text.find('\n'));
+}
+
 void Lane::abandon() {
   const std::lock_guard wake_lock(wake_mutex_);
   const std::lock_guard lock(mutex_);
@@ -83,11 +90,13 @@ bool Lane::finish_step(Status status) {
   }
   if (status.ok()) {
     failures_ = 0;
+    failed_ = Status();
     steps_.pop_front();
     return true;
   }
   if (status.reaction() == Reaction::kRetry && failures_ < kRetriesMax) {
     not_before_ = std::max(not_before_, steady_now() + pause_after(++failures_).millis * kNanosPerMilli);
+    failed_ = std::move(status);
     return false;
   }
   error_ = std::move(status);

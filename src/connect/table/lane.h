@@ -40,6 +40,8 @@ class Lane : public std::enable_shared_from_this<Lane> {
   bool idle() const;
   /// When `poll` must be called for a repetition; never() if nothing waits for the clock.
   WallTime next_wakeup() const;
+  /// Why the step under way is repeated; empty while it has not failed.
+  std::string waits_for() const;
   void abandon();
 
  private:
@@ -56,6 +58,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   mutable std::mutex mutex_;
   std::deque<Step> steps_;
   Status error_;
+  Status failed_;  // what the step under way ended with last
   Random random_;
   int failures_ = 0;
   int64_t not_before_ = 0;  // steady nanoseconds

@@ -107,6 +107,7 @@ class TransactionSink final : public flow::Sink {
   }
 
   flow::SinkCounts counts() const override { return counts_; }
+  std::string waits_for() const override { return lane_ == nullptr ? std::string() : lane_->waits_for(); }
   WallTime next_wakeup() const override {
     return lane_ == nullptr ? WallTime::never() : lane_->next_wakeup();
   }

@@ -1,5 +1,7 @@
 #include "engine/reports/doctor.h"
 
+#include <algorithm>
+
 namespace strand::engine::reports {
 
 namespace {
@@ -46,7 +48,12 @@ bool Doctor::memory() {
 bool Doctor::blocked() {
   if (books_.blocked.empty()) return false;
   for (const std::string& reason : books_.blocked) line("waits at this moment: " + reason);
-  return is(Cause::kBlocked, false, "nothing is stuck");
+  const bool away = std::ranges::any_of(books_.blocked, [](const std::string& reason) {
+    return reason.starts_with("sink ") && reason.find(" repeats a write: ") != std::string::npos;
+  });
+  if (!away) return is(Cause::kBlocked, false, "nothing is stuck");
+  line("to release it: what the write says; nothing is lost meanwhile, and it goes on by itself");
+  return is(Cause::kBlocked, true, "a table cannot be written");
 }
 
 bool Doctor::checkpoint() {

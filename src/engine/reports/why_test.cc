@@ -210,6 +210,16 @@ TEST_F(Why, ASinkThatIsWaitedForIsNamed) {
   EXPECT_THAT(text(), HasSubstr("sink ad_metrics.fast has writes that are not acknowledged"));
 }
 
+TEST_F(Why, ATableThatCannotBeWrittenIsTheCause) {
+  story.shard(1).last_read = at("10:14:59");
+  story.task(1).blocked =
+      "sink ad_metrics.fast repeats a write: STRAND-4004  db:5432/ads: Connection refused";
+  EXPECT_EQ(asked().cause, Cause::kBlocked);
+  EXPECT_TRUE(asked().stuck);
+  EXPECT_THAT(text(), HasSubstr("a table cannot be written"));
+  EXPECT_THAT(text(), HasSubstr("Connection refused"));
+}
+
 TEST_F(Why, MemoryNearItsLimitComesFirst) {
   story.view.attempt->memory_bytes = kMemory;
   story.task(1).blocked = "sink ad_metrics.fast has writes that are not acknowledged";

@@ -16,12 +16,16 @@ TEST(FlushSinkRetries, AStoreThatIsAwayIsAskedAgainWithGrowingPauses) {
   SimEnv env(1, WallTime{0});
   SimStore store;
   std::vector<int64_t> tries;
+  const flow::Sink* asked = nullptr;
   store.set_plan([&](const StoreCallInfo& info) {
     if (info.call != StoreCall::kWrite) return StoreFault::kNone;
+    EXPECT_EQ(asked->waits_for().starts_with("STRAND-4004"), !tries.empty() && tries.size() <= 6)
+        << "it says why it tries again: " << asked->waits_for();
     tries.push_back(env.clock.steady_nanos() / 1'000'000);
     return tries.size() <= 6 ? StoreFault::kUnavailable : StoreFault::kNone;
   });
   auto sink = make_flush_sink(test_writer("late"), store.connect(), env.env(), {});
+  asked = sink.get();
   WriterRun run(env, test_writer("late"), sink_start({test_record(7, 1, {}, 0)}), std::move(sink));
   run.begin().write({{"ad_7", "H10", 1}}).write({{"ad_7", "H10", 2}});
   EXPECT_TRUE(run.status.ok());
@@ -32,6 +36,7 @@ TEST(FlushSinkRetries, AStoreThatIsAwayIsAskedAgainWithGrowingPauses) {
     EXPECT_GE(tries[i] - tries[i - 1], longest / 2);
     EXPECT_LE(tries[i] - tries[i - 1], longest + 1);
   }
+  EXPECT_EQ(run.waits_for(), "");
 }
 
 TEST(FlushSinkRetries, AStoreThatStaysAwayEndsTheAttempt) {

@@ -51,6 +51,7 @@ class WriterRun {
     }
     return *this;
   }
+  std::string waits_for() const { return sink_->waits_for(); }
   bool drained() {
     const Result<bool> drained = sink_->drained();
     if (!drained.ok()) keep(drained.status());
