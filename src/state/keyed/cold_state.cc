@@ -26,12 +26,13 @@ void ColdState::adopt(const std::string& name, TableBase& table) {
   table.spill_to(cold);
 }
 
-Status ColdState::change_type(const std::string& name, const TypeChange& change) {
+Status ColdState::change_type(const std::string& name, const TypeChange& change, KeyGroupRange groups) {
   const std::string wanted = cold_name(name);
   const TableBase& table = *table_of(wanted).table_;
   rows_.write_anew();
   return rows_.change([&](std::string_view key, std::string& value) -> Result<bool> {
-    if (read_cold_key(key).name != wanted) return false;
+    const ColdKey read = read_cold_key(key);
+    if (read.name != wanted || !groups.contains(read.key.group)) return false;
     STRAND_TRY(value, table.changed(value, change));
     return true;
   });

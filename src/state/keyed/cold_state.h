@@ -32,8 +32,8 @@ class ColdState {
 
   /// From now on the table keeps here what it has no room for. What the store has of it stays.
   void adopt(const std::string& name, TableBase& table);
-  /// The table's values in the store are of another type.
-  Status change_type(const std::string& name, const TypeChange& change);
+  /// The table's values of these groups in the store are of another type.
+  Status change_type(const std::string& name, const TypeChange& change, KeyGroupRange groups);
 
   /// Makes those of the keys that the store has values of present in their tables.
   Status bring_back(std::span<const StateKeyView> keys);

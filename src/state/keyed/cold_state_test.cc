@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <random>
 
 #include "state/keyed/states.h"
@@ -47,12 +48,15 @@ class Subtask {
     if (!lost) state_.written(Epoch{epoch}, *refs);
     return *refs;
   }
-  void restore(MemoryFileSystem& files, const std::vector<SectionRef>& refs) {
+  Status restored(MemoryFileSystem& files, const std::vector<SectionRef>& refs) {
     SnapshotReader reader(files, "d");
     std::vector<Section> parts;
     for (const SectionRef& ref : refs) parts.push_back(*reader.read(ref));
-    const Status restored = state_.restore(parts);
-    ASSERT_TRUE(restored.ok()) << restored.to_string();
+    return state_.restore(parts);
+  }
+  void restore(MemoryFileSystem& files, const std::vector<SectionRef>& refs) {
+    const Status status = restored(files, refs);
+    ASSERT_TRUE(status.ok()) << status.to_string();
   }
   /// All that functions can see.
   std::vector<std::string> all() {
@@ -319,6 +323,41 @@ TEST(ColdState, AStateThatNobodyOpensIsKeptAndChangesItsTypeWhenSomebodyDoes) {
     other.restore(files, again);
     EXPECT_EQ(ValueState<std::string>::open(other.state(), "old", {}, "string").status().code(),
               ErrorCode::kStateMismatch);
+  }
+}
+
+// Two subtasks of which one has opened the state with its new type, and the other not yet.
+TEST(ColdState, PartsOfASnapshotThatHoldDifferentTypesAreCarriedOverEach) {
+  const std::string five("\5\0\0\0", 4);
+  const std::string wide("\5\0\0\0\0\0\0\0", 8);
+  for (const Backend from : {Backend::kHeap, Backend::kCold}) {
+    MemoryFileSystem files;
+    std::vector<SectionRef> refs;
+    for (const bool widened : {false, true}) {
+      Subtask half(from, widened ? KeyGroupRange{64, 127} : KeyGroupRange{0, 63});
+      auto value = *ValueState<std::string>::open(half.state(), "n", {}, widened ? "int64" : "int32");
+      for (const char* key : widened ? std::array{"a", "b"} : std::array{"1", "2"}) {
+        half.key(key);
+        value.set(widened ? wide : five);
+        if (key[0] == 'a' || key[0] == '1') half.end_batch();
+      }
+      const auto part = half.snapshot(files, widened ? 2 : 1);
+      refs.insert(refs.end(), part.begin(), part.end());
+    }
+    for (const Backend to : {Backend::kHeap, Backend::kCold}) {
+      Subtask whole(to);
+      auto value = *ValueState<std::string>::open(whole.state(), "n", {}, "int64");
+      whole.restore(files, refs);
+      for (const char* key : {"1", "2", "a", "b"}) {
+        whole.key(key);
+        EXPECT_EQ(value.get(), wide) << key;
+      }
+      // One that nobody opens has no place for two types.
+      Subtask other(to);
+      const Status refused = other.restored(files, refs);
+      EXPECT_EQ(refused.code(), ErrorCode::kStateMismatch);
+      EXPECT_THAT(refused.message(), ::testing::HasSubstr("`n` holds int32 in one part of the snapshot"));
+    }
   }
 }
 

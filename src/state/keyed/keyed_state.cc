@@ -39,37 +39,56 @@ std::shared_ptr<FrozenKeyedState> KeyedState::freeze() const {
   return frozen;
 }
 
-Status KeyedState::load(std::string_view bytes) {
+Status KeyedState::load(std::string_view bytes, KeyGroupRange groups) {
+  if (groups.last < own_.first || groups.first > own_.last) return {};
   ByteReader in(bytes);
   STRAND_TRY(const uint32_t tables, in.get<uint32_t>());
-  for (uint32_t i = 0; i < tables; ++i) STRAND_OK(load_table(in));
+  for (uint32_t i = 0; i < tables; ++i) STRAND_OK(load_table(in, groups));
   for (Timers& timers : timers_) STRAND_OK(timers.load(in, own_));
   return {};
 }
 
-Status KeyedState::load_table(ByteReader& in) {
+Status KeyedState::load_table(ByteReader& in, KeyGroupRange groups) {
   STRAND_TRY(const std::string_view name_text, in.get_string());
   const std::string name(name_text);
   STRAND_TRY(const std::string_view type_text, in.get_string());
-  const std::string type(type_text);
+  STRAND_OK(load_type(name, std::string(type_text), groups));
+  return cold_ != nullptr ? load_cold(in, name) : load_entries(in, name);
+}
+
+/// Parts may name different types where functions open their states late. An open table has each carried
+/// over; a state that nobody has opened has one type only.
+Status KeyedState::load_type(const std::string& name, const std::string& type, KeyGroupRange groups) {
   const auto open = tables_.find(name);
   if (open == tables_.end()) {
     auto& saved = not_opened_[name];
-    auto added = saved == nullptr ? std::make_shared<SavedTable>() : std::make_shared<SavedTable>(*saved);
-    added->type = type;
-    saved = std::move(added);
-  } else if (open->second->type() != type && !changes_.contains(name)) {
+    if (saved != nullptr && saved->type != type) {
+      return Status(ErrorCode::kStateMismatch, "state `" + name + "` holds " + saved->type +
+                                                   " in one part of the snapshot, and " + type +
+                                                   " in another")
+          .hint("have the function open it when it starts, or start with the old parallelism");
+    }
+    if (saved == nullptr) saved = std::make_shared<SavedTable>(SavedTable{type, {}});
+  } else if (open->second->type() != type) {
     STRAND_TRY(auto change, change_of(name, type, open->second->type()));
-    if (cold_ != nullptr) STRAND_OK(cold_->change_type(name, change));
-    changes_.emplace(name, std::move(change));
+    if (cold_ != nullptr) STRAND_OK(cold_->change_type(name, change, groups));
+    changes_[name].push_back({groups, std::move(change)});
   }
-  return cold_ != nullptr ? load_cold(in, name) : load_entries(in, name);
+  return {};
+}
+
+const TypeChange* KeyedState::change_at(const std::string& name, int32_t group) const {
+  const auto of_table = changes_.find(name);
+  if (of_table == changes_.end()) return nullptr;
+  for (const PartChange& part : of_table->second) {
+    if (part.groups.contains(group)) return &part.change;
+  }
+  return nullptr;
 }
 
 Status KeyedState::load_entries(ByteReader& in, const std::string& name) {
   STRAND_TRY(const uint64_t count, in.get<uint64_t>());
   const auto open = tables_.find(name);
-  const auto change = changes_.find(name);
   for (uint64_t i = 0; i < count; ++i) {
     RawEntry entry;
     STRAND_TRY(entry.key, load_key(in));
@@ -81,7 +100,7 @@ Status KeyedState::load_entries(ByteReader& in, const std::string& name) {
     } else if (open == tables_.end()) {
       not_opened_[name]->entries.push_back(std::move(entry));
     } else {
-      STRAND_OK(open->second->load(entry, change != changes_.end() ? &change->second : nullptr));
+      STRAND_OK(open->second->load(entry, change_at(name, entry.key.group)));
     }
   }
   return {};
@@ -90,7 +109,6 @@ Status KeyedState::load_entries(ByteReader& in, const std::string& name) {
 /// Everything goes to the store, as it was saved: it comes back when it is asked for.
 Status KeyedState::load_cold(ByteReader& in, const std::string& name) {
   STRAND_TRY(const uint64_t count, in.get<uint64_t>());
-  const auto change = changes_.find(name);
   std::vector<RawEntry> entries;
   size_t bytes = 0;
   const auto put = [&] {
@@ -105,8 +123,9 @@ Status KeyedState::load_cold(ByteReader& in, const std::string& name) {
     STRAND_TRY(entry.key, load_key(in));
     STRAND_TRY(entry.value, in.get_string());
     if (!own_.contains(entry.key.group)) continue;
-    if (change != changes_.end() && !entry.value.empty()) {
-      STRAND_TRY(entry.value, tables_.at(name)->changed(entry.value, change->second));
+    const TypeChange* const change = change_at(name, entry.key.group);
+    if (change != nullptr && !entry.value.empty()) {
+      STRAND_TRY(entry.value, tables_.at(name)->changed(entry.value, *change));
     }
     bytes += entry.value.size() + sizeof entry;
     entries.push_back(std::move(entry));
@@ -156,7 +175,7 @@ Status KeyedState::restore(const std::vector<Section>& sections) {
     if (section.ref.name != kKeyedSection) continue;
     STRAND_OK(check_version(section.ref, kVersion));
     STRAND_TRY(const Section loaded, section.loaded());
-    STRAND_OK(load(loaded.bytes()));
+    STRAND_OK(load(loaded.bytes(), section.ref.groups));
   }
   STRAND_TRY(const ColdState::ClockOf saved_at, clocks(sections));
   STRAND_OK(cold_ != nullptr ? cold_->restored(saved_at) : load_handed_over(sections, saved_at));
@@ -204,12 +223,11 @@ Status KeyedState::load_handed_over(const std::vector<Section>& sections,
     const auto open = tables_.find(name);
     if (open == tables_.end()) continue;
     TableBase& table = *open->second;
-    const auto change = changes_.find(name);
     for (auto& [key, value] : values) {
       if (table.has(key.view())) continue;
       RawEntry entry{key, std::move(value)};
-      if (change != changes_.end()) {
-        STRAND_TRY(entry.value, table.changed(entry.value, change->second));
+      if (const TypeChange* const change = change_at(name, key.group)) {
+        STRAND_TRY(entry.value, table.changed(entry.value, *change));
       }
       if (const auto now = saved_at(key.group); now && table.prunes()) {
         STRAND_TRY(entry.value, table.pruned(entry.value, *now));
@@ -246,7 +264,7 @@ Status KeyedState::adopt(const std::string& name, std::unique_ptr<TableBase> tab
       STRAND_TRY(change, change_of(name, saved->second->type, table->type()));
     }
     if (cold_ != nullptr) cold_->adopt(name, *table);
-    if (cold_ != nullptr && change) STRAND_OK(cold_->change_type(name, *change));
+    if (cold_ != nullptr && change) STRAND_OK(cold_->change_type(name, *change, own_));
     for (const RawEntry& entry : saved->second->entries)
       STRAND_OK(table->load(entry, change ? &*change : nullptr));
     not_opened_.erase(saved);

@@ -112,7 +112,7 @@ class KeyedState {
   /// Everything as it is now; copies timers, and nothing else.
   std::shared_ptr<FrozenKeyedState> freeze() const;
   std::string save() const { return freeze()->encode(); }
-  Status load(std::string_view bytes);
+  Status load(std::string_view bytes) { return load(bytes, own_); }
   /// The same as sections.
   Status snapshot(SnapshotBuilder& out);
   void written(Epoch epoch, const std::vector<SectionRef>& refs) {
@@ -125,13 +125,23 @@ class KeyedState {
   int64_t bytes() const;
 
  private:
+  /// Values of these groups were saved as another type.
+  struct PartChange {
+    KeyGroupRange groups;
+    TypeChange change;
+  };
   static constexpr int64_t kEntryBytes = 128;  // of an entry and of a timer, about
   static constexpr size_t kVisited = 256;      // keys whose values come back at once
   static Result<TypeChange> change_of(const std::string& name, const std::string& saved,
                                       const std::string& wanted);
   static Status other_type(const std::string& name, const std::string& saved, const std::string& wanted);
   Status adopt(const std::string& name, std::unique_ptr<TableBase> table);
-  Status load_table(ByteReader& in);
+  /// A part of a snapshot, with what these groups have.
+  Status load(std::string_view bytes, KeyGroupRange groups);
+  Status load_table(ByteReader& in, KeyGroupRange groups);
+  Status load_type(const std::string& name, const std::string& type, KeyGroupRange groups);
+  /// Of a value that is being loaded; null: it has the type of its table.
+  const TypeChange* change_at(const std::string& name, int32_t group) const;
   Status load_entries(ByteReader& in, const std::string& name);
   Status load_cold(ByteReader& in, const std::string& name);
   Status load_handed_over(const std::vector<Section>& sections, const ColdState::ClockOf& saved_at);
@@ -143,8 +153,8 @@ class KeyedState {
   WallTime now_;
   std::map<std::string, std::unique_ptr<TableBase>> tables_;
   std::map<std::string, std::shared_ptr<SavedTable>> not_opened_;
-  std::map<std::string, TypeChange> changes_;          // of open tables, while parts are loaded
-  std::map<std::string, std::vector<StateKey>> gone_;  // in spite of older values, while they are loaded
+  std::map<std::string, std::vector<PartChange>> changes_;  // of open tables, while parts are loaded
+  std::map<std::string, std::vector<StateKey>> gone_;       // in spite of older values, while they are loaded
   Timers timers_[2];
   std::unique_ptr<ColdState> cold_;  // null: everything is in memory
 };
