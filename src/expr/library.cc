@@ -86,6 +86,24 @@ std::string parameters(const strand_function& f) {
   return "(" + text + ")";
 }
 
+constexpr size_t kReasonBytesMax = 1'000;
+
+/// What a library says why it fails, as text that a message can hold: `?` for bytes that are no UTF-8.
+std::string reason_of(std::string_view said) {
+  std::string text;
+  const bool whole = said.size() <= kReasonBytesMax;
+  if (!whole) said = said.substr(0, kReasonBytesMax);
+  while (!said.empty()) {
+    const size_t valid = valid_utf8_bytes(said);
+    text += said.substr(0, valid);
+    said.remove_prefix(valid);
+    if (said.empty()) break;
+    text += '?';
+    said.remove_prefix(1);
+  }
+  return text + (whole ? "" : "…");
+}
+
 /// What a running call has said.
 struct Host {
   TextWriter* text = nullptr;
@@ -95,10 +113,10 @@ struct Host {
   int64_t failed = -1;
   std::string error = {};
 
-  void fail(uint32_t row, std::string why) {
+  void fail(uint32_t row, std::string_view why) {
     if (failed >= 0) return;
     failed = std::min<int64_t>(row, length - 1);
-    error = std::move(why);
+    error = reason_of(why);
   }
 };
 
@@ -170,6 +188,7 @@ class LibraryCall {
     strand_result result = {values ? values->mutable_data() : nullptr,
                             reinterpret_cast<uint8_t*>(present.words()), &host, put_text, fail};
     if (!rows_.empty()) STRAND_OK(call(views, result, host, args));
+    keep_asked(present, args, scope.length);
     if (text) return writer.finish(type_, present.take());
     return make_value(type_, scope.length, present.take(), std::move(values));
   }
@@ -188,6 +207,16 @@ class LibraryCall {
     }
   }
 
+  /// There are no rows behind the last, and a function that takes no NULL gives NULL for it, whatever it
+  /// sets.
+  void keep_asked(Bits& present, std::span<const Value> args, int64_t length) const {
+    if (length % 64 != 0) present.words()[length / 64] &= (uint64_t{1} << (length % 64)) - 1;
+    const BufferPtr asked = function_->takes_null != 0 ? nullptr : combined_validity(args, length);
+    if (!asked) return;
+    const WordReader words(asked->data(), 0);
+    for (int64_t w = 0; w < present.count(); ++w) present.words()[w] &= words[w];
+  }
+
   Status call(const std::vector<strand_column>& views, strand_result& result, Host& host,
               std::span<const Value> args) {
     int code = 0;
@@ -195,7 +224,7 @@ class LibraryCall {
     try {
       code = function_->call(views.data(), {rows_.data(), rows_.size()}, &result);
     } catch (const std::exception& e) {
-      thrown = e.what();
+      thrown = reason_of(e.what());
     } catch (...) {
       thrown = "something that is no std::exception";
     }

@@ -31,6 +31,23 @@ int backwards(const strand_column*, strand_rows rows, strand_result* out) {
   return 0;
 }
 
+/// Sets all 64 rows of the first word, and those after them that it was asked for.
+int sets_all(const strand_column*, strand_rows rows, strand_result* out) {
+  for (size_t i = 0; i < rows.count; ++i) static_cast<int32_t*>(out->values)[rows.rows[i]] = 1;
+  for (uint32_t row = 0; row < 64; ++row) strand_set(out, row);
+  return 0;
+}
+
+int throws_no_utf8(const strand_column*, strand_rows, strand_result*) {
+  throw std::runtime_error(
+      "Stra\xdf"
+      "e");
+}
+
+int fails_without_utf8(const strand_column*, strand_rows rows, strand_result* out) {
+  return strand_fail(out, rows.rows[0], ("\xff" + std::string(5'000, 'x')).c_str());
+}
+
 constexpr uint32_t kInt[] = {STRAND_INT};
 constexpr uint32_t kUnknown[] = {99};
 
@@ -41,6 +58,9 @@ constexpr strand_function kFunctions[] = {
     {"fails_for_odd", 3, STRAND_INT, kInt, 1, 0, fails_for_odd},
     {"no_utf8", 1, STRAND_STRING, kInt, 1, 0, no_utf8},
     {"backwards", 1, STRAND_STRING, kInt, 1, 0, backwards},
+    {"sets_all", 1, STRAND_INT, kInt, 1, 0, sets_all},
+    {"throws_no_utf8", 1, STRAND_INT, kInt, 1, 0, throws_no_utf8},
+    {"fails_without_utf8", 1, STRAND_INT, kInt, 1, 0, fails_without_utf8},
     {"no_code", 1, STRAND_INT, kInt, 1, 0, nullptr},
     {"unknown_result", 1, 77, kInt, 1, 0, nothing},
     {"unknown_argument", 1, STRAND_INT, kUnknown, 1, 0, nothing},
