@@ -77,7 +77,7 @@ std::string error_json(const Status& status) {
   json["message"] = status.message();
   json["where"] = status.where();
   json["hint"] = status.hint();
-  return json.dump() + "\n";
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

@@ -71,6 +71,20 @@ TEST(StatusReport, TellsAttemptCheckpointTimeAndRows) {
   EXPECT_THAT(text, Not(HasSubstr("restored")));
 }
 
+TEST(StatusReport, IsJsonWhateverAnErrorSays) {
+  StoryView story;
+  story.view.last_error =
+      "Stra\xdf"
+      "e";
+  for (const bool runs : {true, false}) {
+    if (!runs) story.view.attempt.reset();
+    const auto json = nlohmann::json::parse(status_json(story.view, story.plan, story.now));
+    EXPECT_EQ(json["last_error"],
+              "Stra\xef\xbf\xbd"
+              "e");
+  }
+}
+
 TEST(StatusReport, TellsWhatStateTakesOnTheLocalDisk) {
   StoryView story;
   EXPECT_THAT(status_text(story.view, story.plan, story.now), Not(HasSubstr("local disk")));

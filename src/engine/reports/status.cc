@@ -185,7 +185,7 @@ std::string status_json(const JobView& view, const plan::Plan& plan, WallTime no
   json["restarts"] = view.restarts;
   json["running"] = view.attempt.has_value();
   if (!view.last_error.empty()) json["last_error"] = view.last_error;
-  if (!view.attempt) return json.dump(2) + "\n";
+  if (!view.attempt) return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   const Books books = make_books(view, plan);
   const Totals sums = totals(books);
   json["generation"] = view.attempt->restore.generation.value;
@@ -221,7 +221,7 @@ std::string status_json(const JobView& view, const plan::Plan& plan, WallTime no
     }
   }
   add_restore_json(view, books, json);
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 obs::Event status_event(const JobView& view, const plan::Plan& plan, WallTime now) {
