@@ -306,6 +306,7 @@ struct Drop {
   std::string name;
   Place name_place;
   bool if_exists = false;
+  bool temporary = false;
 };
 /// CREATE and ALTER FUNCTION: only the parser acts on the name.
 struct CreateFunction {
@@ -393,6 +394,7 @@ struct DropDatabase {
   Place name_place;
   std::string prefix;
   bool cascade = false;
+  bool catalog = false;  // its databases with it
 };
 /// ALTER VIEW: another name, or another query.
 struct AlterView {

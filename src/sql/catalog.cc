@@ -222,16 +222,31 @@ Status Catalog::add_view(const ast::CreateView& statement) {
   return Status();
 }
 
+bool Catalog::is_temporary(const std::string& name) const {
+  if (const auto found = view(name)) return found->temporary;
+  const auto found = statements_.find(name);
+  return found != statements_.end() && found->second.temporary;
+}
+
 Status Catalog::drop(const ast::Drop& statement) {
   const bool is_view = view(statement.name) != nullptr;
   if (!has(statement.name)) {
     if (statement.if_exists) return Status();
     return unknown(statement.name, statement.name_place);
   }
+  if (is_temporary(statement.name) != statement.temporary) {
+    // Source: Flink CatalogManager: a temporary table hides a permanent one, and goes first.
+    if (statement.temporary && statement.if_exists) return Status();
+    return error_at(ErrorCode::kUnknownTable, statement.name_place,
+                    "'" + statement.name + "' is " + (statement.temporary ? "not temporary" : "temporary"))
+        .hint(std::string("write DROP ") + (statement.temporary ? "" : "TEMPORARY ") +
+              (is_view ? "VIEW" : "TABLE"));
+  }
   if (is_view != statement.view) {
     return error_at(ErrorCode::kUnknownTable, statement.name_place,
                     "'" + statement.name + "' is a " + (is_view ? "view" : "table"))
-        .hint(std::string("write DROP ") + (is_view ? "VIEW" : "TABLE"));
+        .hint(std::string("write DROP ") + (statement.temporary ? "TEMPORARY " : "") +
+              (is_view ? "VIEW" : "TABLE"));
   }
   tables_.erase(statement.name);
   statements_.erase(statement.name);
@@ -256,7 +271,7 @@ Status Catalog::alter_view(const ast::AlterView& change) {
 Status Catalog::drop_database(const ast::DropDatabase& statement) {
   std::vector<std::string> inside;
   for (const std::string& name : names()) {
-    if (name.starts_with(statement.prefix)) inside.push_back(name);
+    if (is_inside(name, statement.prefix, statement.catalog ? 2 : 1)) inside.push_back(name);
   }
   if (!inside.empty() && !statement.cascade) {
     return error_at(ErrorCode::kDuplicateName, statement.name_place,
@@ -275,11 +290,11 @@ std::vector<std::string> Catalog::kept_in(const std::string& catalog) const {
   const std::string prefix = part_of_name(catalog) + ".";
   std::vector<std::string> kept;
   for (const auto& [name, statement] : statements_) {
-    if (name.starts_with(prefix) && !statement.temporary)
+    if (is_inside(name, prefix, 2) && !statement.temporary)
       kept.push_back(to_sql(ast::Statement{{}, statement}));
   }
   for (const auto& [name, view] : views_) {
-    if (!name.starts_with(prefix) || view->temporary) continue;
+    if (!is_inside(name, prefix, 2) || view->temporary) continue;
     ast::CreateView statement{name, {}, /*if_not_exists=*/false, view->columns, view->query};
     kept.push_back(to_sql(ast::Statement{{}, std::move(statement)}));
   }

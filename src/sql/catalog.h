@@ -66,6 +66,7 @@ class Catalog {
   }
   /// CREATE TABLE and CREATE VIEW of what a kept catalog holds, the views last.
   std::vector<std::string> kept_in(const std::string& catalog) const;
+  bool is_temporary(const std::string& name) const;
   bool has(const std::string& name) const { return table(name) != nullptr || view(name) != nullptr; }
   /// All names, for "did you mean".
   std::vector<std::string> names() const;

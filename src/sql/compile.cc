@@ -40,7 +40,7 @@ class Script {
 
   Result<CompiledJob> finish(const CatalogFiles& files = {}) {
     STRAND_TRY(std::vector<KeptCatalog> catalogs, kept_catalogs(files));
-    if (sinks_.empty() && shown_.empty() && catalogs.empty()) {
+    if (sinks_.empty() && shown_.empty() && std::ranges::none_of(catalogs, &KeptCatalog::changed)) {
       return Status(ErrorCode::kNothingToRun, "the file has no INSERT and no SELECT")
           .at(input_.file)
           .hint("add INSERT INTO table SELECT …");
@@ -84,8 +84,10 @@ class Script {
       columns = rows.columns;
     }
     STRAND_TRY(const ast::CreateTable declared, declared_by_query(table, columns));
-    if (table.replace != ast::CreateTable::Replace::kNo && catalog_.table(table.name))
-      STRAND_OK(catalog_.drop({.view = false, .name = table.name, .name_place = table.name_place}));
+    if (table.replace != ast::CreateTable::Replace::kNo && catalog_.table(table.name)) {
+      STRAND_OK(catalog_.drop(
+          {.view = false, .name = table.name, .name_place = table.name_place, .temporary = table.temporary}));
+    }
     STRAND_OK(catalog_.add_table(declared, input_.tables));
     ast::Insert insert;
     insert.table = table.name;
@@ -195,30 +197,47 @@ class Script {
         .hint("name each column of the query once");
   }
 
-  /// What the catalogs of files hold now, where that is something else than before. Each is read again at
-  /// once: nothing is kept that the next run could not read.
+  /// Whether what CREATE CATALOG has read are these statements of tables and views.
+  static Status reads_as(const std::vector<std::string>& texts,
+                         const Result<std::vector<ast::Statement>>& read) {
+    if (!read.ok()) return read.status();
+    size_t next = 0;
+    for (const auto& kept : std::get<ast::OpenCatalog>(read->front().body).kept) {
+      if (!std::holds_alternative<ast::CreateTable>(kept->body) &&
+          !std::holds_alternative<ast::CreateView>(kept->body))
+        continue;
+      const std::string text = to_sql(*kept);
+      if (next == texts.size() || text != texts[next]) {
+        return Status(ErrorCode::kUnsupportedSql, "it would be read as " + text);
+      }
+      ++next;
+    }
+    return Status();
+  }
+
+  /// What the catalogs of files hold now. Each that has changed is read again at once: nothing is kept that
+  /// the next run could not read, or would read as something else.
   Result<std::vector<KeptCatalog>> kept_catalogs(const CatalogFiles& files) const {
-    std::vector<KeptCatalog> changed;
+    std::vector<KeptCatalog> kept;
     for (const OpenCatalog& file : files.open) {
       std::string statements;
       for (const std::string& text : file.statements) statements += text + ";\n";
-      for (const std::string& text : catalog_.kept_in(file.name)) statements += text + ";\n";
-      std::string text = catalog_file(file.name, statements);
-      if (file.before == text) continue;
-      CatalogFiles again{.read = [&](const std::string&) { return Result(std::optional(text)); }};
+      const std::vector<std::string> tables = catalog_.kept_in(file.name);
+      for (const std::string& text : tables) statements += text + ";\n";
+      kept.push_back({file.name, file.path, file.before, catalog_file(file.name, statements)});
+      if (!kept.back().changed()) continue;
+      CatalogFiles again{.read = [&](const std::string&) { return Result(std::optional(kept.back().text)); }};
       const SourceText source(
           "CREATE CATALOG " + identifier_to_sql(file.name) + " WITH ('type' = 'file', 'path' = 'p')",
           file.path);
-      const auto read = parse_script(source, again);
-      if (!read.ok()) {
-        return Status(ErrorCode::kUnsupportedSql,
-                      "catalog '" + file.name + "' cannot keep this: " + read.status().message())
-            .at(input_.file)
-            .hint("what it keeps may name databases and functions of its own only; or make it TEMPORARY");
-      }
-      changed.push_back({file.name, file.path, file.before, std::move(text)});
+      const Status same = reads_as(tables, parse_script(source, again));
+      if (same.ok()) continue;
+      return Status(ErrorCode::kUnsupportedSql,
+                    "catalog '" + file.name + "' cannot keep this: " + same.message())
+          .at(input_.file)
+          .hint("what it keeps may name databases and functions of its own only; or make it TEMPORARY");
     }
-    return changed;
+    return kept;
   }
 
   Status check_override(const TableOverride& override) const {

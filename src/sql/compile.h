@@ -68,12 +68,14 @@ struct Shown {
 /// A table with lines around its cells; of the one column `result` its text.
 std::string to_text(const Shown& shown);
 
-/// A catalog in a file that is to hold something else behind a script than before it.
+/// A catalog in a file that a script has opened: what it held before the script, and holds behind it.
 struct KeptCatalog {
   std::string name;
   std::string path;
   std::optional<std::string> before;  // none: there was no file
   std::string text;
+
+  bool changed() const { return before != text; }
 };
 
 struct CompiledJob {

@@ -35,6 +35,11 @@ std::string last_part(const std::string& full_name) {
   return as_written(std::string_view(full_name).substr(full_name.rfind('.') + 1));  // npos + 1 is 0
 }
 
+bool is_inside(const std::string& full_name, const std::string& prefix, int parts) {
+  return full_name.starts_with(prefix) && std::count(full_name.begin() + static_cast<int64_t>(prefix.size()),
+                                                     full_name.end(), '.') == parts - 1;
+}
+
 std::string name_to_sql(const std::string& full_name) {
   std::string text;
   for (size_t at = 0; at <= full_name.size();) {

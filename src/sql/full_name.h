@@ -10,6 +10,8 @@ namespace strand::sql {
 std::string part_of_name(const std::string& part);
 /// The last part, as the user has written it.
 std::string last_part(const std::string& full_name);
+/// Whether a full name is `prefix` and this many parts behind it.
+bool is_inside(const std::string& full_name, const std::string& prefix, int parts);
 /// The name as SQL text, each part in backticks where it needs them.
 std::string name_to_sql(const std::string& full_name);
 

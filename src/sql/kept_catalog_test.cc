@@ -6,7 +6,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 const std::string kOpen =
@@ -27,7 +26,7 @@ Result<CompiledJob> compile_with(const std::string& text, const std::optional<st
 /// The file behind a script that must compile.
 std::string left_by(const std::string& text, const std::optional<std::string>& file = {}) {
   const auto job = compile_with(kOpen + text, file);
-  if (!job.ok() || job->catalogs.size() != 1) {
+  if (!job.ok() || job->catalogs.size() != 1 || !job->catalogs[0].changed()) {
     ADD_FAILURE() << (job.ok() ? "nothing is kept" : job.status().to_string());
     return "";
   }
@@ -45,7 +44,7 @@ std::vector<std::string> tables_in(const std::string& file) {
   EXPECT_TRUE(job.ok()) << job.status().to_string();
   std::vector<std::string> names;
   if (job.ok()) {
-    EXPECT_THAT(job->catalogs, IsEmpty()) << "reading changes nothing";
+    EXPECT_FALSE(job->catalogs.at(0).changed()) << "reading changes nothing";
     for (const auto& row : job->shown[0].rows) names.push_back(row[0]);
   }
   return names;
@@ -78,11 +77,127 @@ TEST(KeptCatalog, ChangesAreKept) {
   EXPECT_TRUE(job.ok()) << job.status().to_string();
 }
 
+TEST(KeptCatalog, WhatIsAsBeforeIsThereToBeComparedWithTheFile) {
+  const std::string file = left_by("CREATE DATABASE c.e;");
+  const auto job = compile_with(kOpen + kTable + "DROP TABLE c.d.t; SHOW CATALOGS;", file);
+  ASSERT_TRUE(job.ok()) << job.status().to_string();
+  ASSERT_EQ(job->catalogs.size(), 1U);
+  EXPECT_EQ(job->catalogs[0].text, file);
+}
+
 TEST(KeptCatalog, WhatIsTemporaryIsNot) {
   const std::string file = left_by(
       "CREATE TEMPORARY TABLE c.d.t (k STRING) WITH ('connector' = 'print');\n"
       "CREATE TEMPORARY VIEW c.d.v AS SELECT 1 AS one; CREATE VIEW c.d.w AS SELECT 2 AS two;");
   EXPECT_THAT(tables_in(file), ElementsAre("w"));
+}
+
+TEST(KeptCatalog, TemporaryStatementsLeaveWhatIsPermanent) {
+  const std::string file = left_by(kTable + "CREATE VIEW c.d.v AS SELECT k FROM c.d.t;");
+  const std::string temporary =
+      "CREATE TEMPORARY TABLE c.d.x (k STRING) WITH ('connector' = 'print'); CREATE TEMPORARY VIEW c.d.y AS "
+      "SELECT 1 AS one;";
+  for (const auto& [statement, told] : std::vector<std::pair<std::string, std::string>>{
+           {"DROP TEMPORARY TABLE c.d.t;", "'c.d.t' is not temporary\n"},
+           {"DROP TEMPORARY VIEW c.d.v;", "'c.d.v' is not temporary\n"},
+           {"DROP TABLE c.d.x;", "'c.d.x' is temporary\n"},
+           {"DROP VIEW IF EXISTS c.d.y;", "'c.d.y' is temporary\n"},
+           {"CREATE OR REPLACE TEMPORARY TABLE c.d.t WITH ('connector' = 'print') AS SELECT 1 AS one;",
+            "'c.d.t' is not temporary\n"}}) {
+    EXPECT_THAT(refusal(kOpen + temporary + statement, file), HasSubstr(told)) << statement;
+  }
+  EXPECT_EQ(
+      refusal(kOpen + temporary +
+                  "DROP TEMPORARY TABLE c.d.x; DROP TEMPORARY VIEW c.d.y; DROP TEMPORARY TABLE IF EXISTS "
+                  "c.d.t; SHOW TABLES;",
+              file),
+      "it compiles");
+}
+
+TEST(KeptCatalog, FunctionsAreAlteredAndDroppedAsWhatTheyAre) {
+  const std::string library = " AS 'f' USING LIBRARY 'l.so';";
+  for (const auto& [statements, told] : std::vector<std::pair<std::string, std::string>>{
+           {"CREATE FUNCTION c.d.f" + library + "DROP TEMPORARY FUNCTION c.d.f;", "'c.d.F' is not temporary"},
+           {"CREATE FUNCTION c.d.f" + library + "ALTER TEMPORARY FUNCTION c.d.f" + library,
+            "'c.d.F' is not temporary"},
+           {"CREATE TEMPORARY FUNCTION c.d.f" + library + "ALTER FUNCTION c.d.f" + library,
+            "'c.d.F' is temporary"},
+           {"CREATE TEMPORARY FUNCTION c.d.f" + library + "DROP FUNCTION IF EXISTS c.d.f;",
+            "'c.d.F' is temporary"}}) {
+    EXPECT_THAT(refusal(kOpen + statements), HasSubstr("function " + told)) << statements;
+  }
+}
+
+TEST(KeptCatalog, FunctionsGoWithTheirDatabase) {
+  const std::string made = "CREATE DATABASE c.x; CREATE FUNCTION c.x.f AS 'f' USING LIBRARY 'l.so'; ";
+  EXPECT_THAT(refusal(kOpen + made + "DROP DATABASE c.x;"),
+              HasSubstr("database 'x' is not empty: it holds function 'c.x.F'"));
+  const std::string dropped = "DROP DATABASE c.x CASCADE; CREATE DATABASE c.x; DROP FUNCTION c.x.f;";
+  EXPECT_THAT(refusal(kOpen + made + dropped), HasSubstr("there is no function 'c.x.F'"));
+  const std::string memory =
+      "CREATE CATALOG m WITH ('type' = 'generic_in_memory'); CREATE FUNCTION m.`default`.f AS 'f' USING "
+      "LIBRARY 'l.so'; DROP CATALOG m; CREATE CATALOG m WITH ('type' = 'generic_in_memory'); DROP FUNCTION "
+      "m.`default`.f;";
+  EXPECT_THAT(refusal(kOpen + memory), HasSubstr("there is no function 'm.default.F'"));
+}
+
+TEST(KeptCatalog, ADatabaseWithTheNameOfACatalogIsAnother) {
+  const std::string file = left_by(kTable);
+  const auto job =
+      compile_with(kOpen +
+                       "CREATE DATABASE c; CREATE TABLE default_catalog.c.t (k STRING) WITH ('connector' = "
+                       "'print'); DROP DATABASE c CASCADE; USE CATALOG c; SHOW TABLES;",
+                   file);
+  ASSERT_TRUE(job.ok()) << job.status().to_string();
+  EXPECT_THAT(job->shown[0].rows, ElementsAre(ElementsAre("t")));
+}
+
+TEST(KeptCatalog, NamesThatAreWordsOfSqlStayNames) {
+  const std::vector<std::string> words = {"ARRAY",
+                                          "CONSTRAINT",
+                                          "CURRENT_DATE",
+                                          "CURRENT_TIME",
+                                          "CURRENT_TIMESTAMP",
+                                          "DATE",
+                                          "DISTINCT",
+                                          "FALSE",
+                                          "GROUPING",
+                                          "IF",
+                                          "INTERVAL",
+                                          "LATERAL",
+                                          "LOCALTIME",
+                                          "LOCALTIMESTAMP",
+                                          "MAP",
+                                          "NULL",
+                                          "PERMUTE",
+                                          "PRIMARY",
+                                          "ROW",
+                                          "SELECT",
+                                          "SUBSET",
+                                          "TABLE",
+                                          "TIME",
+                                          "TIMESTAMP",
+                                          "TRUE",
+                                          "UNIQUE",
+                                          "unknown",
+                                          "UNNEST",
+                                          "WATERMARK"};
+  for (const std::string& word : words) {
+    const std::string name = "`" + word + "`";
+    const std::string file =
+        left_by("CREATE TABLE c.d." + name + " (" + name + " INT) WITH ('connector' = 'print');\n" +
+                "CREATE VIEW c.d.v AS SELECT " + name + " FROM c.d." + name + ";");
+    const auto view = compile_with(kOpen + "DESCRIBE c.d.v;", file);
+    ASSERT_TRUE(view.ok()) << word << ": " << view.status().to_string();
+    EXPECT_EQ(view->shown[0].rows[0][0], word);
+    EXPECT_EQ(view->shown[0].rows[0][1], "INT") << word;
+  }
+  const std::string list = "c.d.t (`array` ARRAY<INT>)";
+  const std::string file = left_by("CREATE TABLE " + list + " WITH ('connector' = 'print');\n" +
+                                   "CREATE VIEW c.d.v AS SELECT `array`[1] AS first FROM c.d.t;");
+  const auto view = compile_with(kOpen + "DESCRIBE c.d.v;", file);
+  ASSERT_TRUE(view.ok()) << view.status().to_string();
+  EXPECT_EQ(view->shown[0].rows[0][1], "INT");
 }
 
 TEST(KeptCatalog, ATableThatStandsThereIsDeclaredTwice) {
@@ -92,7 +207,7 @@ TEST(KeptCatalog, ATableThatStandsThereIsDeclaredTwice) {
       kOpen + "CREATE TABLE IF NOT EXISTS c.d.t (k STRING) WITH ('connector' = 'print'); SHOW CATALOGS;",
       file);
   ASSERT_TRUE(again.ok()) << again.status().to_string();
-  EXPECT_THAT(again->catalogs, IsEmpty());
+  EXPECT_FALSE(again->catalogs.at(0).changed());
 }
 
 TEST(KeptCatalog, ADamagedFileIsRefusedAtEveryByte) {

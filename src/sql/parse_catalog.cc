@@ -147,8 +147,9 @@ Result<ast::Statement> Parser::drop_catalog(const Place& place) {
     return ast::Statement{place, ast::Database{"DROP CATALOG IF EXISTS ", name}};
   }
   catalogs_.erase(catalog);
-  return ast::Statement{place,
-                        ast::DropDatabase{name, name_place, part_of_name(name) + ".", /*cascade=*/true}};
+  ast::DropDatabase dropped{name, name_place, part_of_name(name) + ".", /*cascade=*/true, /*catalog=*/true};
+  STRAND_OK(drop_functions(dropped));
+  return ast::Statement{place, std::move(dropped)};
 }
 
 /// DROP DATABASE [IF EXISTS] [catalog.]name [RESTRICT | CASCADE].
@@ -168,8 +169,10 @@ Result<ast::Statement> Parser::drop_database(const Place& place) {
     return error_at(ErrorCode::kUnknownTable, name_place, "database '" + home.database + "' is in use")
         .hint("USE another one first");
   }
+  ast::DropDatabase dropped{home.database, name_place, full_name(home, ""), cascade};
+  STRAND_OK(drop_functions(dropped));
   std::erase(catalogs_[home.catalog], home.database);
-  return ast::Statement{place, ast::DropDatabase{home.database, name_place, full_name(home, ""), cascade}};
+  return ast::Statement{place, std::move(dropped)};
 }
 
 /// ALTER DATABASE name SET ('key' = 'value'): properties, which nothing here reads.

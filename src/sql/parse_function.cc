@@ -6,13 +6,14 @@
 #include "base/text.h"
 #include "expr/catalogue.h"
 #include "sql/aggregate_call.h"
+#include "sql/full_name.h"
 #include "sql/parser_core.h"
 
 namespace strand::sql {
 
 namespace {
 
-constexpr std::string_view kSystem = "SYSTEM.";
+constexpr std::string_view kSystem = "%.";  // no database has this name
 
 std::string capitals(std::string text) {
   for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -29,6 +30,16 @@ bool is_taken(const std::string& name) {
   return std::ranges::find(kForms, name) != kForms.end() || is_aggregate_name(name) ||
          std::ranges::find(functions, name) != functions.end() ||
          std::ranges::find(catalogue, name, &expr::CatalogueEntry::name) != catalogue.end();
+}
+
+std::string life_hint(const std::string& word, bool temporary) {
+  return "write " + word + (temporary ? " FUNCTION" : " TEMPORARY FUNCTION");
+}
+
+/// A TEMPORARY statement about a function that is not temporary, or the other way round.
+Status of_another_life(const std::string& name, const Place& place, bool temporary) {
+  return error_at(ErrorCode::kUnknownFunction, place,
+                  "function '" + name + "' is " + (temporary ? "not temporary" : "temporary"));
 }
 
 }  // namespace
@@ -99,7 +110,10 @@ Result<ast::Statement> Parser::create_function(const Place& place, bool alter) {
   STRAND_OK(library_of(parsed.function));
   parsed.function.temporary = temporary;
   parsed.function.name = name.written.substr(name.written.rfind('.') + 1);
-  const bool known = functions_.contains(name.key);
+  const auto there = functions_.find(name.key);
+  const bool known = there != functions_.end();
+  if (known && alter && there->second->temporary != temporary)
+    return of_another_life(name.written, name.place, temporary).hint(life_hint("ALTER", temporary));
   if (known == alter) {
     functions_[name.key] = std::make_shared<const ast::OwnFunction>(parsed.function);
   } else if (!forgiven && known) {
@@ -123,6 +137,11 @@ Result<ast::Statement> Parser::drop_function(const Place& place) {
                   (if_exists ? "IF EXISTS " : "");
   STRAND_TRY(const FunctionName name, function_name(system));
   parsed.name = name.written;
+  const auto there = functions_.find(name.key);
+  if (there != functions_.end() && there->second->temporary != temporary) {
+    if (temporary && if_exists) return ast::Statement{place, std::move(parsed)};
+    return of_another_life(name.written, name.place, temporary).hint(life_hint("DROP", temporary));
+  }
   if (functions_.erase(name.key) == 1 || if_exists) return ast::Statement{place, std::move(parsed)};
   const auto near = nearest(parsed.name, own_function_names());
   return error_at(ErrorCode::kUnknownFunction, name.place, "there is no function '" + name.written + "'")
@@ -143,6 +162,22 @@ const ast::OwnFunction* Parser::own_function(const std::vector<std::string>& par
   written = full_name(home, name);
   const auto found = functions_.find(written);
   return found == functions_.end() ? nullptr : found->second.get();
+}
+
+/// DROP DATABASE and DROP CATALOG: a name that would be there again with the next database of this name is
+/// none. RESTRICT refuses while there are some.
+Status Parser::drop_functions(const ast::DropDatabase& dropped) {
+  std::vector<std::string> inside;
+  for (const auto& [key, function] : functions_) {
+    if (is_inside(key, dropped.prefix, dropped.catalog ? 2 : 1)) inside.push_back(key);
+  }
+  if (!inside.empty() && !dropped.cascade) {
+    return error_at(ErrorCode::kDuplicateName, dropped.name_place,
+                    "database '" + dropped.name + "' is not empty: it holds function '" + inside[0] + "'")
+        .hint("write CASCADE behind it");
+  }
+  for (const std::string& key : inside) functions_.erase(key);
+  return Status();
 }
 
 /// Those that a call can name alone, in small letters.

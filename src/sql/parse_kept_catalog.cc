@@ -62,7 +62,7 @@ void Parser::keep_names() {
                                 identifier_to_sql(database));
     const std::string prefix = part_of_name(file.name) + ".";
     for (const auto& [key, function] : functions_) {
-      if (!key.starts_with(prefix) || function->temporary) continue;
+      if (!is_inside(key, prefix, 2) || function->temporary) continue;
       ast::CreateFunction create{
           .words = "CREATE FUNCTION ", .name = key, .entry_place = {}, .function = *function};
       file.statements.push_back(to_sql(ast::Statement{{}, std::move(create)}));

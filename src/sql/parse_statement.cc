@@ -195,8 +195,8 @@ Result<ast::Statement> Parser::drop() {
   if (is_word("CATALOG")) return drop_catalog(place);
   if (is_word("DATABASE")) return drop_database(place);
   if (at_function()) return drop_function(place);
-  take_word("TEMPORARY");
   ast::Drop parsed;
+  parsed.temporary = take_word("TEMPORARY");
   if (!is_word("VIEW") && !is_word("TABLE")) return expected("TABLE or VIEW");
   parsed.view = take().upper == "VIEW";
   if (take_word("IF")) {

@@ -102,6 +102,7 @@ class Parser {
   Status library_of(ast::OwnFunction& function);
   /// The own function that a call of these parts is of, or null.
   const ast::OwnFunction* own_function(const std::vector<std::string>& parts, std::string& written) const;
+  Status drop_functions(const ast::DropDatabase& dropped);
   std::vector<std::string> own_function_names() const;
   Result<ast::ExprPtr> own_call(const std::vector<std::string>& parts, const Place& place, bool& found);
   // SHOW, DESCRIBE, EXPLAIN (parse_show.cc).
@@ -241,7 +242,7 @@ class Parser {
   int depth_ = 0;
   Home home_ = {"default_catalog", "default_database"};  // of names without one
   std::map<std::string, std::vector<std::string>> catalogs_ = {{"default_catalog", {"default_database"}}};
-  /// By name in capitals, with the database in front as of tables; `SYSTEM.` in front of those that are of
+  /// By name in capitals, with the database in front as of tables; `%.` in front of those that are of
   /// none.
   std::map<std::string, std::shared_ptr<const ast::OwnFunction>> functions_;
 };

@@ -127,7 +127,7 @@ TEST(Parser, TakesTheOtherWaysToWriteTheSame) {
   EXPECT_EQ(parsed("set 'a' = 5"), "SET 'a' = '5'");
   EXPECT_EQ(parsed("CREATE TEMPORARY TABLE t (a STRING PRIMARY KEY NOT ENFORCED COMMENT 'x') COMMENT 'y' "
                    "WITH ('a' = 'b')"),
-            "CREATE TABLE t (a STRING, PRIMARY KEY (a) NOT ENFORCED) WITH ('a' = 'b')");
+            "CREATE TEMPORARY TABLE t (a STRING, PRIMARY KEY (a) NOT ENFORCED) WITH ('a' = 'b')");
   EXPECT_EQ(
       parsed("CREATE TABLE t (c AS a + 1) COMMENT 'y' LIKE u (OVERWRITING WATERMARKS EXCLUDING ALL)"),
       "CREATE TABLE t (c AS (a + 1)) LIKE u (EXCLUDING CONSTRAINTS EXCLUDING GENERATED EXCLUDING METADATA "

@@ -1,6 +1,7 @@
 #include "sql/unparse.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sql/full_name.h"
 #include "sql/parser_core.h"
@@ -26,6 +27,17 @@ std::string quoted(const std::string& text, char quote) {
   return all + quote;
 }
 
+/// Words with a meaning where a name could begin.
+bool is_word_of_its_own(std::string_view upper) {
+  static constexpr std::array kWords = {
+      "ARRAY",    "CONSTRAINT", "CURRENT_DATE",   "CURRENT_TIME", "CURRENT_TIMESTAMP",
+      "DISTINCT", "FALSE",      "GROUPING",       "IF",           "INTERVAL",
+      "LATERAL",  "LOCALTIME",  "LOCALTIMESTAMP", "MAP",          "NULL",
+      "PERMUTE",  "PRIMARY",    "SUBSET",         "TABLE",        "TRUE",
+      "UNIQUE",   "UNKNOWN",    "UNNEST",         "WATERMARK"};
+  return std::ranges::find(kWords, upper) != kWords.end();
+}
+
 }  // namespace
 
 std::string identifier_to_sql(const std::string& text) {
@@ -36,8 +48,7 @@ std::string identifier_to_sql(const std::string& text) {
                       c == '_' || c == '$');
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
-  // DISTINCT as a first argument would be the word.
-  return plain && !is_clause_word(upper) && upper != "DISTINCT" ? text : quoted(text, '`');
+  return plain && !is_clause_word(upper) && !is_word_of_its_own(upper) ? text : quoted(text, '`');
 }
 
 namespace {
@@ -388,8 +399,9 @@ std::string like_text(const ast::TableLike& like) {
 }
 
 std::string create_text(const ast::CreateTable& table) {
-  static constexpr const char* kWords[] = {"CREATE TABLE ", "REPLACE TABLE ", "CREATE OR REPLACE TABLE "};
+  static constexpr const char* kWords[] = {"CREATE ", "REPLACE ", "CREATE OR REPLACE "};
   return kWords[static_cast<size_t>(table.replace)] +
+         std::string(table.temporary ? "TEMPORARY TABLE " : "TABLE ") +
          std::string(table.if_not_exists ? "IF NOT EXISTS " : "") + name_to_sql(table.name);
 }
 
@@ -438,13 +450,13 @@ struct StatementText {
            alter_text(alter);
   }
   std::string operator()(const ast::CreateView& view) const {
-    return std::string("CREATE VIEW ") + (view.if_not_exists ? "IF NOT EXISTS " : "") +
-           name_to_sql(view.name) + (view.columns.empty() ? "" : " (" + names(view.columns) + ")") + " AS " +
-           to_sql(*view.query);
+    return std::string(view.temporary ? "CREATE TEMPORARY VIEW " : "CREATE VIEW ") +
+           (view.if_not_exists ? "IF NOT EXISTS " : "") + name_to_sql(view.name) +
+           (view.columns.empty() ? "" : " (" + names(view.columns) + ")") + " AS " + to_sql(*view.query);
   }
   std::string operator()(const ast::Drop& drop) const {
-    return std::string("DROP ") + (drop.view ? "VIEW " : "TABLE ") + (drop.if_exists ? "IF EXISTS " : "") +
-           name_to_sql(drop.name);
+    return std::string("DROP ") + (drop.temporary ? "TEMPORARY " : "") + (drop.view ? "VIEW " : "TABLE ") +
+           (drop.if_exists ? "IF EXISTS " : "") + name_to_sql(drop.name);
   }
   std::string operator()(const ast::CreateFunction& create) const {
     return create.words + name_to_sql(create.name) + " AS " + quoted(create.function.entry, '\'') +
