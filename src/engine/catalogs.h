@@ -14,8 +14,11 @@ namespace strand::engine {
 /// too large.
 Result<std::optional<std::string>> read_catalog(env::FileSystem& files, const std::string& path);
 
-/// Writes what a script has left of its catalogs. Each file is replaced whole, so a crash leaves the old one
-/// or the new one. Errors: kBadCatalog, if somebody else has written it since it was read.
+/// Writes what a script has left of a catalog, if that is something else than before. The file is replaced
+/// whole, so a crash leaves the old one or the new one; `PATH.lock` is locked meanwhile, and stays. Errors:
+/// kBadCatalog, if somebody else has written it since it was read, or writes it now.
+Status keep_catalog(env::FileSystem& files, const sql::KeptCatalog& catalog);
+/// One after the other, up to the first error.
 Status keep_catalogs(env::FileSystem& files, const std::vector<sql::KeptCatalog>& catalogs);
 
 }  // namespace strand::engine

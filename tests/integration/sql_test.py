@@ -212,6 +212,43 @@ class Terminal:
 PROMPT = "sql> "
 
 
+def test_shared_catalog(checks, binary, folder):
+    shell = Shell(binary, folder)
+    opened = "CREATE CATALOG c WITH ('type' = 'file', 'path' = 'c.sql'); "
+    kept = os.path.join(shell.folder, "c.sql")
+
+    def read():
+        with open(kept, encoding="utf-8") as file:
+            return file.read()
+
+    code, out, err = shell.run("sql", "-e", opened + "CREATE VIEW c.`default`.v AS SELECT 1 AS n; DROP VIEW c.`default`.v;")
+    checks.check((code, out, err) == (DONE, "", "") and "VIEW" not in read(), "what is dropped again goes from the file", err + read())
+    whole = read()
+    shell.put("c.sql", "nonsense")
+    terminal = Terminal(shell)
+    checks.check(terminal.wait(PROMPT), "a shell waits")
+
+    def answers(text, pattern, what):
+        terminal.type(text + " SHOW CURRENT CATALOG;\r")
+        checks.check(terminal.wait(pattern + ".*" + PROMPT), what, terminal.seen)
+
+    done = r"default_catalog \|"
+    answers(opened, "STRAND-2015", "a file that is none is refused")
+    shell.put("c.sql", whole)
+    answers(opened, done, "the repaired file is opened in the same shell")
+    checks.equal(shell.run("sql", "-e", opened + "CREATE VIEW c.`default`.theirs AS SELECT 1 AS n;")[0], DONE, "somebody else writes")
+    ours = "CREATE VIEW c.`default`.ours AS SELECT 2 AS n;"
+    answers(ours, "STRAND-2015.*somebody else.*run the statements again", "which is told")
+    answers(ours, done, "and the statement may be run again")
+    checks.check("theirs AS" in read() and "ours AS" in read(), "the file holds both", read())
+    checks.equal(shell.run("sql", "-e", opened + "CREATE VIEW c.`default`.more AS SELECT 1 AS n;")[0], DONE, "they write again")
+    answers("CREATE VIEW c.`default`.late AS SELECT 2 AS n;", "STRAND-2015.*leave the shell", "a shell that has written, too, says the way out")
+    checks.check("more" in read() and "late" not in read(), "nobody's change is lost", read())
+    answers("", done, "the shell goes on")
+    terminal.type(".exit\r")
+    terminal.end()
+
+
 def test_terminal(checks, binary, folder):
     shell = Shell(binary, folder)
     shell.put("events/a.json", '{"s": "a", "n": 3}\n{"s": "b", "n": 2}\n')
@@ -294,4 +331,4 @@ def test_interrupted_script(checks, binary, folder):
 
 
 if __name__ == "__main__":
-    run_tests(__doc__, (test_golden, test_width, test_outside, test_catalog, test_terminated, test_files, test_another_table, test_full, test_terminal, test_inserts, test_interrupted_script))
+    run_tests(__doc__, (test_golden, test_width, test_outside, test_catalog, test_shared_catalog, test_terminated, test_files, test_another_table, test_full, test_terminal, test_inserts, test_interrupted_script))

@@ -50,22 +50,36 @@ Session::Session(const connect::Registry& registry, env::Env env, sql::SqlInput 
 Result<std::optional<std::string>> Session::catalog_before(const std::string& path) const {
   const auto known = catalogs_before_.find(path);
   if (known != catalogs_before_.end()) return known->second;
-  STRAND_TRY(std::optional<std::string> text, engine::read_catalog(*env_.files, path));
-  catalogs_before_[path] = text;
-  return text;
+  return engine::read_catalog(*env_.files, path);
 }
 
-/// Writes the catalogs that have changed since this shell wrote them.
-Status Session::keep(std::vector<sql::KeptCatalog> catalogs) {
-  std::erase_if(catalogs, [&](sql::KeptCatalog& catalog) {
+/// Writes the catalogs that are something else now than this shell has found or left in their files.
+Status Session::keep(const std::vector<sql::KeptCatalog>& catalogs) {
+  for (const sql::KeptCatalog& catalog : catalogs) {
+    sql::KeptCatalog change = catalog;
     const auto now = catalogs_now_.find(catalog.path);
-    if (now == catalogs_now_.end()) return false;
-    catalog.before = now->second;
-    return catalog.before == catalog.text;
-  });
-  STRAND_OK(engine::keep_catalogs(*env_.files, catalogs));
-  for (const sql::KeptCatalog& catalog : catalogs) catalogs_now_[catalog.path] = catalog.text;
+    if (now != catalogs_now_.end()) change.before = now->second;
+    Status kept = engine::keep_catalog(*env_.files, change);
+    if (!kept.ok())
+      return kept.code() == ErrorCode::kBadCatalog ? after_conflict(std::move(kept), catalog.path) : kept;
+    catalogs_before_.try_emplace(catalog.path, catalog.before);
+    if (change.changed()) catalogs_now_[catalog.path] = catalog.text;
+  }
   return Status();
+}
+
+/// Somebody else has written the file. What this shell has not written to is read again for the next
+/// statement; what it has written would be declared twice.
+Status Session::after_conflict(Status refused, const std::string& path) {
+  if (!catalogs_now_.contains(path)) {
+    catalogs_before_.erase(path);
+    return refused;
+  }
+  return Status(refused.code(), refused.message())
+      .at(refused.where())
+      .hint(
+          "leave the shell and open the catalog in a new one: this one has written to it, too, and writes no "
+          "more");
 }
 
 /// Warnings of the command line come first with each compilation, and are told once.
@@ -127,7 +141,7 @@ Result<sql::CompiledJob> Session::next(const Statement& statement) {
   const std::string asked = statement.kind == Kind::kDeclares ? text + " SHOW CURRENT CATALOG;" : text;
   count_warnings_of_settings();
   STRAND_TRY(sql::CompiledJob job, compile(asked));
-  STRAND_OK(keep(std::move(job.catalogs)));
+  STRAND_OK(keep(job.catalogs));
   if (statement.kind == Kind::kDeclares) {
     job.shown.clear();
     declared_ += text.substr(text.find_first_not_of(" \n")) + "\n";

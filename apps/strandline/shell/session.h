@@ -42,7 +42,8 @@ class Session {
  private:
   Result<sql::CompiledJob> compile(const std::string& text) const;
   Result<std::optional<std::string>> catalog_before(const std::string& path) const;
-  Status keep(std::vector<sql::KeptCatalog> catalogs);
+  Status keep(const std::vector<sql::KeptCatalog>& catalogs);
+  Status after_conflict(Status refused, const std::string& path);
   void count_warnings_of_settings();
   Status moved_up(Status error) const;
   std::vector<std::string> column_of(const std::string& question) const;
@@ -52,7 +53,7 @@ class Session {
   sql::SqlInput outside_;
   std::string declared_;  // ends with a line end, if there is anything
   /// Files of catalogs as they were when they were opened: what was declared since stands in `declared_`.
-  mutable std::map<std::string, std::optional<std::string>> catalogs_before_;
+  std::map<std::string, std::optional<std::string>> catalogs_before_;
   std::map<std::string, std::string> catalogs_now_;  // as this shell has written them
   std::optional<size_t> warnings_of_settings_;
   size_t warnings_told_ = 0;  // of the command line and the declarations
