@@ -13,17 +13,19 @@ namespace strand::connect::postgres {
 
 namespace {
 
-/// A lane for each connection: the server lets them write at once.
-uint64_t next_lane() {
-  static std::atomic<uint64_t> lanes{0};
-  return combine_hash(hash64("postgres"), ++lanes);
+/// Two lanes for a server: it lets several write at once, and one that does not answer must leave threads of
+/// the executor to the others.
+uint64_t next_lane(const std::string& url) {
+  constexpr uint64_t kLanes = 2;
+  static std::atomic<uint64_t> sinks{0};
+  return combine_hash(hash64("postgres:" + url), ++sinks % kLanes);
 }
 
 Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context) {
   STRAND_TRY(const PostgresOptions options, postgres_options(context));
-  return table::make_table_sink(context,
-                                {[options] { return make_flush_store(options); },
-                                 [options] { return make_transaction_store(options); }, next_lane()});
+  return table::make_table_sink(
+      context, {[options] { return make_flush_store(options); },
+                [options] { return make_transaction_store(options); }, next_lane(options.url)});
 }
 
 Result<std::unique_ptr<flow::Lookup>> make_lookup(const TableContext& context) {

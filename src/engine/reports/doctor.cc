@@ -20,6 +20,8 @@ Diagnosis Doctor::diagnose() {
   books_ = make_books(view_, plan_);
   tell_completeness();
   tell_paused();
+  // Whatever the cause is found to be: who is away explains much.
+  for (const std::string& reason : books_.blocked) line("waits at this moment: " + reason);
   const bool found = memory() || nothing_read() || all_bad() || all_filtered() || wrong_unit() ||
                      clock_in_future() || all_late() || no_event_time() || silent_shard() || aligned() ||
                      checkpoint() || transaction() || blocked();
@@ -47,7 +49,6 @@ bool Doctor::memory() {
 
 bool Doctor::blocked() {
   if (books_.blocked.empty()) return false;
-  for (const std::string& reason : books_.blocked) line("waits at this moment: " + reason);
   const bool away = std::ranges::any_of(books_.blocked, [](const std::string& reason) {
     return reason.starts_with("sink ") && reason.find(" repeats a write: ") != std::string::npos;
   });
@@ -75,7 +76,6 @@ bool Doctor::checkpoint() {
     line(plural(checkpoints.consecutive_failures, "checkpoint", "checkpoints") +
          " failed in a row; the job's log says why");
   }
-  for (const std::string& reason : books_.blocked) line("waits at this moment: " + reason);
   const int64_t held = rows_held();
   if (held > 0) line(plural(held, "row", "rows") + " show only when a checkpoint is complete");
   return is(Cause::kCheckpoint, held > 0, held > 0 ? "output waits for a checkpoint" : "nothing is stuck");

@@ -78,6 +78,13 @@ TEST_F(Why, FilesWithoutARecordAreNamed) {
   EXPECT_THAT(text(), HasSubstr("3 shards without a record"));
 }
 
+TEST_F(Why, WhatASourceWaitsForIsToldWhereNothingWasReadYet) {
+  for (size_t i = 0; i < 3; ++i) story.shard(i).records = 0;
+  story.task(0).blocked = "no broker of localhost:9092 answers";
+  EXPECT_EQ(asked().cause, Cause::kNothingRead);
+  EXPECT_THAT(text(), HasSubstr("waits at this moment: no broker of localhost:9092 answers"));
+}
+
 TEST_F(Why, AllRowsBad) {
   story.ledger(0) = StoryView::booked(13, 0, 0, 0, 0, 0, 13);
   EXPECT_EQ(asked().cause, Cause::kAllBad);
