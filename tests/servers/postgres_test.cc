@@ -7,6 +7,7 @@
 #include "connect/postgres/values.h"
 #include "connect/table/test_rows.h"
 #include "tests/servers/postgres_backend.h"
+#include "tests/servers/stalling_proxy.h"
 
 namespace strand::connect::postgres {
 namespace {
@@ -56,6 +57,23 @@ class Postgres : public testing::Test {
     request.tag = test_tag(1, 1, 41, 1);
     columnar::encode_key(batch, std::vector<size_t>{0}, 0, request.key);
     return request;
+  }
+  /// Of a writer that stops while it sends rows, and waits for an answer no longer than it must.
+  PostgresOptions through(const sim::StallingProxy& proxy) {
+    PostgresOptions options = backend_.options();
+    const size_t port = options.url.find(':', options.url.find("://") + 3) + 1;
+    options.url.replace(port, options.url.find('/', port) - port, std::to_string(proxy.port()));
+    options.request_timeout = Duration{500};
+    return options;
+  }
+  uint16_t server_port() const {
+    const std::string& url = backend_.options().url;
+    return static_cast<uint16_t>(std::stoi(url.substr(url.find(':', url.find("://") + 3) + 1)));
+  }
+  PostgresOptions impatient() const {
+    PostgresOptions options = backend_.options();
+    options.request_timeout = Duration{2'000};
+    return options;
   }
   PostgresBackend backend_;
 };
@@ -293,6 +311,43 @@ TEST_F(Postgres, WhoCannotBeReachedAndWhoIsRefusedAreToldApart) {
   const Status refused = Connection::open(other).status();
   EXPECT_EQ(refused.code(), ErrorCode::kRefused) << refused.to_string();
   EXPECT_THAT(refused.to_string(), HasSubstr("database \"nowhere\" does not exist"));
+}
+
+TEST_F(Postgres, AWriterThatStopsWhileItSendsRowsDoesNotHoldItsSuccessorBack) {
+  const auto spec = test_writer("late");
+  table::WriterClaim claim;
+  claim.attempt = {1};
+  claim.history = {test_record(1, 1, {}, 0)};
+  sim::StallingProxy proxy(server_port(), "COPY ");
+  auto stopped = make_flush_store(through(proxy));
+  ASSERT_TRUE(stopped->open(spec).ok());
+  ASSERT_TRUE(stopped->claim(claim).ok());
+  const std::vector<Request> requests = {test_request(spec, kPut, {"a", "H10", 1}, test_tag(1, 1, 41, 1))};
+  EXPECT_EQ(stopped->apply(requests).status().code(), ErrorCode::kSinkUnavailable);
+  ASSERT_TRUE(proxy.stalled());
+
+  auto successor = make_flush_store(impatient());
+  ASSERT_TRUE(successor->open(spec).ok());
+  claim.attempt = {2};
+  claim.history.push_back(test_record(1, 2, 41, 41));
+  const Status claimed = successor->claim(claim);
+  EXPECT_TRUE(claimed.ok()) << claimed.to_string();
+}
+
+TEST_F(Postgres, AWriterThatStopsWhileItSendsACommitDoesNotHoldItsSuccessorBack) {
+  auto spec = test_writer("fast");
+  sim::StallingProxy proxy(server_port(), "COPY ");
+  auto stopped = make_transaction_store(through(proxy));
+  ASSERT_TRUE(stopped->open(spec).ok());
+  ASSERT_TRUE(stopped->claim({{1}, {1}}).ok());
+  const auto rows = std::make_shared<const columnar::Batch>(table::test_batch(spec, {{"ad_7", "M10:14", 5}}));
+  EXPECT_EQ(stopped->commit({{0, {1}, {1}, {40}}, {rows}}).status().code(), ErrorCode::kSinkUnavailable);
+  ASSERT_TRUE(proxy.stalled());
+
+  auto successor = make_transaction_store(impatient());
+  ASSERT_TRUE(successor->open(spec).ok());
+  const Status claimed = successor->claim({{1}, {2}});
+  EXPECT_TRUE(claimed.ok()) << claimed.to_string();
 }
 
 TEST_F(Postgres, ADeadAttemptsTransactionHoldsItsSuccessorBack) {

@@ -63,16 +63,16 @@ class FlushStore final : public table::TableStore {
  private:
   /// Neighbours among the requests with a key each.
   using Run = std::span<const Request>;
-  using Stored = std::unordered_map<size_t, WriteTag>;
+  using Stored = std::unordered_map<size_t, WriteTag>;  // by the number of the row
 
   Status connect();
   Status check_attempt(const char* lock);
   Status fenced(int64_t attempt) const;
-  Status apply_run(Run run, std::span<Answer> answers, bool first);
-  Status stage(Run run, bool first);
+  Status apply_run(Run run, std::span<Answer> answers, size_t from);
+  Status stage(const std::vector<Request>& requests);
   Result<Stored> look();
   Answer decide(const Request& request, const WriteTag* stored) const;
-  Status write(Run run, std::span<Answer> answers, bool decided);
+  Status write(Run run, std::span<Answer> answers, size_t from, bool decided);
   Status remove();
   Status note_deletes(Epoch epoch);
   Result<std::vector<int64_t>> generations();
@@ -156,17 +156,21 @@ Status FlushStore::check_attempt(const char* lock) {
   return attempt > claim_.attempt.value ? fenced(attempt) : Status();
 }
 
+/// What others wait for is locked when the rows are there: a process that stands still while it sends them
+/// holds up nobody.
 Result<std::vector<Answer>> FlushStore::apply(const std::vector<Request>& requests) {
   STRAND_OK(connect());
-  std::vector<Answer> answers(requests.size());
+  std::vector<Answer> answers(requests.size(), Answer::kWritten);
   STRAND_TRY(Transaction transaction, Transaction::begin(*session_));
+  STRAND_OK(stage(requests));
   STRAND_OK(check_attempt(" FOR SHARE"));
   for (size_t from = 0; from < requests.size();) {
     std::unordered_set<std::string_view> keys;
     size_t until = from;
     while (until < requests.size() && keys.insert(requests[until].key).second) ++until;
+    staging_->choose(from, until);
     STRAND_OK(apply_run(std::span(requests).subspan(from, until - from),
-                        std::span(answers).subspan(from, until - from), from == 0));
+                        std::span(answers).subspan(from, until - from), from));
     from = until;
   }
   const Epoch deletes = last_delete(requests);
@@ -176,35 +180,33 @@ Result<std::vector<Answer>> FlushStore::apply(const std::vector<Request>& reques
   return answers;
 }
 
-Status FlushStore::apply_run(Run run, std::span<Answer> answers, bool first) {
-  STRAND_OK(stage(run, first));
+/// `from`: the number of its first row.
+Status FlushStore::apply_run(Run run, std::span<Answer> answers, size_t from) {
   const bool plain = !claim_.closed_row && std::ranges::all_of(run, [](const Request& request) {
     return request.kind == Request::Kind::kPut;
   });
-  std::ranges::fill(answers, Answer::kWritten);
-  if (plain) return write(run, answers, /*decided=*/false);
+  if (plain) return write(run, answers, from, /*decided=*/false);
   STRAND_TRY(const Stored stored, look());
   std::vector<size_t> left;
   for (size_t i = 0; i < run.size(); ++i) {
-    const auto found = stored.find(i);
+    const auto found = stored.find(from + i);
     answers[i] = decide(run[i], found == stored.end() ? nullptr : &found->second);
     // What is gone already need not go.
     const bool gone = removes(run[i]) && found == stored.end();
-    if (answers[i] != Answer::kWritten || gone) left.push_back(i);
+    if (answers[i] != Answer::kWritten || gone) left.push_back(from + i);
   }
   STRAND_OK(staging_->drop(*session_, left));
-  STRAND_OK(write(run, answers, /*decided=*/true));
+  STRAND_OK(write(run, answers, from, /*decided=*/true));
   return std::ranges::any_of(run, removes) ? remove() : Status();
 }
 
-Status FlushStore::stage(Run run, bool first) {
+Status FlushStore::stage(const std::vector<Request>& requests) {
   staging_->clear();
-  for (size_t i = 0; i < run.size(); ++i) {
-    const Request& request = run[i];
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Request& request = requests[i];
     STRAND_OK(staging_->add(i, removes(request) ? 'd' : 'p', *request.batch, request.row, !removes(request),
                             request.tag, entries_.of(request.tag.epoch, request.key)));
   }
-  if (!first) STRAND_OK(session_->execute("DELETE FROM pg_temp.strandline_rows"));
   return staging_->send(*session_);
 }
 
@@ -232,7 +234,7 @@ Answer FlushStore::decide(const Request& request, const WriteTag* stored) const 
 
 /// `decided`: by what the rows hold, which are locked; else the statement itself leaves those with a higher
 /// tag.
-Status FlushStore::write(Run run, std::span<Answer> answers, bool decided) {
+Status FlushStore::write(Run run, std::span<Answer> answers, size_t from, bool decided) {
   int64_t wanted = 0;
   for (size_t i = 0; i < run.size(); ++i) {
     if (!removes(run[i]) && answers[i] == Answer::kWritten) ++wanted;
@@ -248,7 +250,7 @@ Status FlushStore::write(Run run, std::span<Answer> answers, bool decided) {
   }
   STRAND_TRY(const Stored stored, look());
   for (const auto& [i, tag] : stored) {
-    if (!same(tag, run[i].tag)) answers[i] = Answer::kRefusedHigher;
+    if (!same(tag, run[i - from].tag)) answers[i - from] = Answer::kRefusedHigher;
   }
   return Status();
 }

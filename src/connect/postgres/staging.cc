@@ -60,10 +60,25 @@ Status Staging::add(size_t number, char kind, const columnar::Batch& batch, int6
   lines_ += '\t';
   lines_ += index_entry;
   lines_ += '\n';
+  ++rows_;
   return Status();
 }
 
+void Staging::clear() {
+  lines_.clear();
+  rows_ = 0;
+}
+
+void Staging::choose(size_t from, size_t until) {
+  chosen_ = kRows;
+  if (from == 0 && until == rows_) return;
+  chosen_ = "(SELECT * FROM " + chosen_ + " WHERE strandline_number >= " + std::to_string(from) +
+            " AND strandline_number < " + std::to_string(until) + ")";
+}
+
 Status Staging::send(Connection& connection) {
+  choose(0, rows_);
+  if (empty()) return Status();
   return connection.copy(std::string("COPY ") + kRows + " FROM STDIN", lines_);
 }
 
@@ -83,7 +98,7 @@ std::string Staging::on_key() const {
 
 std::string Staging::look() const {
   return "SELECT s.strandline_number, t." + names_.ckpt + ", t." + names_.gen + ", t." + names_.attempt +
-         " FROM " + names_.table + " t JOIN " + kRows + " s ON " + on_key() + " WHERE t." + names_.gen +
+         " FROM " + names_.table + " t JOIN " + chosen_ + " s ON " + on_key() + " WHERE t." + names_.gen +
          " IS NOT NULL ORDER BY " + joined(prefixed("t.", names_.key), ", ") + " FOR UPDATE OF t";
 }
 
@@ -96,7 +111,7 @@ std::string Staging::insert(bool tagged) const {
                                                    "strandline_ix", "strandline_gen"});
   }
   std::string sql = "INSERT INTO " + names_.table + " AS t (" + joined(columns, ", ") + ") SELECT " +
-                    joined(from, ", ") + " FROM " + kRows + " WHERE strandline_kind = 'p' ORDER BY " +
+                    joined(from, ", ") + " FROM " + chosen_ + " s WHERE strandline_kind = 'p' ORDER BY " +
                     (names_.key.empty() ? "strandline_number" : joined(names_.key, ", "));
   if (names_.key.empty()) return sql;
   std::vector<std::string> sets;
@@ -120,7 +135,7 @@ std::string Staging::put_untagged() const { return insert(/*tagged=*/false); }
 std::string Staging::delete_rows(const std::vector<std::string>& columns, bool tagged) const {
   std::vector<std::string> own = together(names_.key, names_.values);
   if (tagged) own = together(own, names_.tag(), std::vector<std::string>{names_.job_gen});
-  std::string sql = "DELETE FROM " + names_.table + " t USING " + kRows + " s WHERE " + on_key() +
+  std::string sql = "DELETE FROM " + names_.table + " t USING " + chosen_ + " s WHERE " + on_key() +
                     " AND s.strandline_kind = 'd'";
   for (const std::string& column : columns) {
     if (std::ranges::find(own, column) == own.end()) sql += " AND t." + column + " IS NULL";
@@ -133,7 +148,7 @@ std::string Staging::clear_rows(bool tagged) const {
   if (tagged) columns = together(columns, names_.tag());
   const std::string sets =
       columns.empty() ? names_.key[0] + " = t." + names_.key[0] : joined(columns, ", ", " = NULL");
-  return "UPDATE " + names_.table + " t SET " + sets + " FROM " + kRows + " s WHERE " + on_key() +
+  return "UPDATE " + names_.table + " t SET " + sets + " FROM " + chosen_ + " s WHERE " + on_key() +
          " AND s.strandline_kind = 'd'";
 }
 

@@ -20,12 +20,15 @@ class Staging {
 
   /// For a new session.
   Status make(Connection& connection);
-  void clear() { lines_.clear(); }
+  void clear();
   bool empty() const { return lines_.empty(); }
   /// `values`: else only the key. Errors: kSinkSchema, where PostgreSQL has no such value.
   Status add(size_t number, char kind, const columnar::Batch& batch, int64_t row, bool values,
              const flow::WriteTag& tag, std::string_view index_entry);
+  /// All that was added; the statements below are about them.
   Status send(Connection& connection);
+  /// From now on they are about the rows with these numbers, `until` excluded.
+  void choose(size_t from, size_t until);
   /// Takes rows back.
   Status drop(Connection& connection, const std::vector<size_t>& numbers);
 
@@ -47,6 +50,8 @@ class Staging {
 
   table::WriterNames names_;
   std::string lines_;
+  size_t rows_ = 0;
+  std::string chosen_;  // as a part of FROM
 };
 
 }  // namespace strand::connect::postgres

@@ -152,6 +152,8 @@ Result<CommitOutcome> PostgresTransactions::commit(const Commit& commit) {
   // Before the transaction: the server ends one that is idle for long.
   STRAND_TRY(const bool any_gone, stage(commit.rows));
   STRAND_TRY(Transaction transaction, Transaction::begin(*session_));
+  // Before the locks: a process that stands still while it sends rows holds up nobody.
+  STRAND_OK(staging_->send(*session_));
   STRAND_TRY(const Marker owner, stored(kOwner, " FOR SHARE"));
   if (higher(owner, mine)) return fenced(owner, mine);
   STRAND_TRY(const Marker marker, stored(mine.subtask, " FOR UPDATE"));
@@ -214,8 +216,6 @@ Result<bool> PostgresTransactions::stage(const std::vector<table::BatchPtr>& row
 
 Status PostgresTransactions::write(bool any_gone) {
   if (staging_->empty()) return Status();
-  STRAND_OK(staging_->send(*session_));
-  staging_->clear();
   STRAND_OK(session_->execute(staging_->put_untagged()));
   if (!any_gone) return Status();
   if (spec_.owns_rows) {
