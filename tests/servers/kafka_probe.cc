@@ -9,7 +9,7 @@
 //   kafka_probe BROKERS offsets GROUP TOPIC PARTITIONS   `PARTITION<tab>OFFSET<tab>METADATA`
 //   kafka_probe BROKERS commit GROUP TOPIC PARTITION OFFSET
 //   kafka_probe BROKERS forget GROUP                     deletes a group with its offsets
-//   kafka_probe BROKERS open TOPIC ID                    leaves a transaction with one record open, and ends
+//   kafka_probe BROKERS open TOPIC ID [MILLIS]           leaves a transaction with one record open, and ends; MILLIS: the broker ends it then
 //   kafka_probe BROKERS fill TOPIC RECORDS               clicks as JSON, one a millisecond of event time, spread over the partitions
 //   kafka_probe BROKERS copy FROM TO                     the bare loop: consumes every record and produces it again; prints what it took
 #include <librdkafka/rdkafka.h>
@@ -208,7 +208,9 @@ void forget(const std::string& brokers, const std::vector<std::string>& words) {
 }
 
 void leave_open(const std::string& brokers, const std::vector<std::string>& words) {
-  rd_kafka_t* handle = client(RD_KAFKA_PRODUCER, brokers, {{"transactional.id", words[1]}});
+  Settings settings = {{"transactional.id", words[1]}};
+  if (words.size() > 2) settings.insert({{"transaction.timeout.ms", words[2]}, {"socket.timeout.ms", "1000"}, {"message.timeout.ms", words[2]}});
+  rd_kafka_t* handle = client(RD_KAFKA_PRODUCER, brokers, settings);
   check("init", rd_kafka_init_transactions(handle, kWait));
   check("begin", rd_kafka_begin_transaction(handle));
   check("produce", rd_kafka_producev(handle, RD_KAFKA_V_TOPIC(words[0].c_str()), RD_KAFKA_V_VALUE(const_cast<char*>("open"), 4),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "columnar/print.h"
+
 namespace strand::connect::kafka {
 
 using columnar::Batch;
@@ -9,7 +11,9 @@ using columnar::RowKind;
 
 namespace {
 
-constexpr size_t kChunk = 1'024;  // records a call
+constexpr size_t kChunk = 1'024;               // records a call
+constexpr size_t kRecordBytesMax = 1'000'000;  // librdkafka's default of message.max.bytes
+constexpr size_t kShownKeyBytes = 100;
 
 /// The columns of `schema`, by name; NULLs for those that the rows do not have.
 Batch project(const Batch& rows, const columnar::SchemaPtr& schema) {
@@ -42,6 +46,10 @@ Result<std::unique_ptr<OutgoingRows>> OutgoingRows::make(const TableContext& tab
   made->table_ = table.table;
   made->upsert_ = options.upsert;
   made->takes_changes_ = options.upsert || codec::gives_changes(options.value.name);
+  const auto bytes_max = options.properties.find("message.max.bytes");
+  made->bytes_max_ = bytes_max == options.properties.end()
+                         ? kRecordBytesMax
+                         : static_cast<size_t>(std::atoll(bytes_max->second.c_str()));
   const auto prepare = [](Part& part, std::vector<columnar::Field> fields, size_t prefix,
                           const PartFormat& format) {
     part.schema = std::make_shared<columnar::Schema>(std::move(fields));
@@ -101,6 +109,32 @@ Status OutgoingRows::encode(Part& part, const Batch& rows) {
   return Status();
 }
 
+/// The client would refuse it, too, and know nothing of columns.
+Status OutgoingRows::check_size(const Outgoing& out, const Outgoing::Record& record, const Batch& rows,
+                                int64_t row) const {
+  const size_t size = record.key_size + (record.has_value ? record.value_size : 0);
+  if (size <= bytes_max_) return Status();
+  std::string largest;
+  size_t most = 0;
+  for (size_t i = 0; i < rows.schema()->size(); ++i) {
+    std::string text;
+    columnar::print_value(rows.column(i), row, text);
+    if (text.size() < most) continue;
+    most = text.size();
+    largest = (*rows.schema())[i].name;
+  }
+  std::string message = "table " + table_ + ": expected a record of at most " + std::to_string(bytes_max_) +
+                        " bytes, found one of " + std::to_string(size);
+  if (record.has_key)
+    message += " with the key " + out.bytes.substr(record.key_at, std::min(record.key_size, kShownKeyBytes));
+  message += "; column '" + largest + "' has " + std::to_string(most) + " of them";
+  return Status(ErrorCode::kRecordTooLong, std::move(message))
+      .hint(
+          "raise 'properties.message.max.bytes' here and max.message.bytes of the topic, or write less: "
+          "SUBSTRING(" +
+          largest + " FROM 1 FOR n)");
+}
+
 Status OutgoingRows::append(const Batch& rows, Outgoing& out) {
   STRAND_OK(check_kinds(rows));
   STRAND_OK(encode(value_, rows));
@@ -110,6 +144,7 @@ Status OutgoingRows::append(const Batch& rows, Outgoing& out) {
   out.bytes += value_.text;
   if (key_ != nullptr) out.bytes += key_->text;
   size_t i = 0;
+  Status fits;
   rows.for_each_row([&](int64_t row) {
     const size_t at = i++;
     const RowKind kind = rows.kind(row);
@@ -123,9 +158,10 @@ Status OutgoingRows::append(const Batch& rows, Outgoing& out) {
       record.key_at = keys_at + key_->places[at].first;
       record.key_size = key_->places[at].second;
     }
+    if (fits.ok()) fits = check_size(out, record, rows, row);
     out.records.push_back(record);
   });
-  return Status();
+  return fits;
 }
 
 Producing::Producing(const Client& client, rd_kafka_topic_t* topic, Partitioner partitioner, int32_t subtask)

@@ -31,7 +31,7 @@ class OutgoingRows {
  public:
   static Result<std::unique_ptr<OutgoingRows>> make(const TableContext& table, const KafkaOptions& options);
   /// Appends the records of the rows. kSinkSchema for rows that change others where the format has no word
-  /// for that.
+  /// for that; kRecordTooLong for a record that the client may not send, with its key and largest column.
   Status append(const columnar::Batch& rows, Outgoing& out);
 
  private:
@@ -45,11 +45,14 @@ class OutgoingRows {
 
   OutgoingRows() = default;
   Status encode(Part& part, const columnar::Batch& rows);
+  Status check_size(const Outgoing& out, const Outgoing::Record& record, const columnar::Batch& rows,
+                    int64_t row) const;
   Status check_kinds(const columnar::Batch& rows) const;
 
   std::string table_;
   bool upsert_ = false;
   bool takes_changes_ = false;
+  size_t bytes_max_ = 0;  // of a record: message.max.bytes
   Part value_;
   std::unique_ptr<Part> key_;
 };

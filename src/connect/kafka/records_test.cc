@@ -213,6 +213,30 @@ TEST(KafkaOutgoing, CsvRecordsMayHoldLineBreaks) {
               ElementsAre("1,\"a\nb\"", "2,c"));
 }
 
+TEST(KafkaOutgoing, ARecordThatIsTooLongIsNamedByItsKeyAndLargestColumn) {
+  TableContext table = table_of({kId, kAd}, {{"key.format", "json"}, {"value.format", "json"}});
+  table.primary_key = {"id"};
+  const std::string umlauts = []() {
+    std::string text;
+    for (int i = 0; i < 499'987; ++i) text += "\u00e9";  // two bytes each
+    return text;
+  }();
+  Status status;
+  // {"id":7} and {"id":7,"ad":"..."}: 8 and 18 bytes, and the text.
+  EXPECT_EQ(written(table, batch_of({kId, kAd}, {{RowKind::kInsert, 7, umlauts}}), true, &status).size(), 1U);
+  EXPECT_TRUE(status.ok()) << "exactly the limit: " << status.to_string();
+  written(table, batch_of({kId, kAd}, {{RowKind::kInsert, 6, "a"}, {RowKind::kInsert, 7, umlauts + "x"}}),
+          true, &status);
+  EXPECT_EQ(status.code(), ErrorCode::kRecordTooLong);
+  EXPECT_THAT(status.message(),
+              HasSubstr("expected a record of at most 1000000 bytes, found one of 1000001 with the key "
+                        "{\"id\":7}; column 'ad' has 999975 of them"));
+  EXPECT_THAT(status.hint(), HasSubstr("properties.message.max.bytes"));
+  table.options["properties.message.max.bytes"] = "2000000";
+  written(table, batch_of({kId, kAd}, {{RowKind::kInsert, 7, umlauts + "x"}}), true, &status);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+}
+
 TEST(KafkaMarker, SaysWhoseItIsAndOnlyThatIsRead) {
   const StoredMarker marker{{3, {2}, {5}, {40}}, "my,job", 4};
   EXPECT_EQ(marker.metadata(), "gen=2,attempt=5,epoch=40,subtasks=4,job=my,job");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "connect/kafka/broker_setting.h"
 #include "connect/kafka/plain_sink.h"
 
 namespace strand::connect::kafka {
@@ -103,8 +104,10 @@ Status KafkaTransactions::claim(const table::SinkClaim& claim) {
 Status KafkaTransactions::check_owner(const std::optional<StoredMarker>& marker) const {
   if (!marker) return Status();
   if (marker->job != spec_.job) {
-    return Status(ErrorCode::kWriterTaken, "topic " + topic() + ": '" + name(marker->marker.subtask) +
-                                               "' is of job '" + marker->job + "'")
+    return Status(ErrorCode::kWriterTaken,
+                  "topic " + topic() + ": '" + name(marker->marker.subtask) + "' is of job '" + marker->job +
+                      "' (" + version(marker->marker.generation, marker->marker.attempt) + ", checkpoint " +
+                      std::to_string(marker->marker.epoch.value) + ")")
         .hint("give one of the jobs another 'sink.transactional-id-prefix'");
   }
   if (!higher(marker->marker, claim_)) return Status();
@@ -148,9 +151,14 @@ Status KafkaTransactions::begin_with(int32_t subtask, Id& id) {
       keep_on(deadline_, [&](int millis) { return rd_kafka_init_transactions(client->get(), millis); });
   if (error != nullptr) {
     if (Status refused = client->refusal(Side::kSink); !refused.ok()) return give_up(std::move(refused));
-    return give_up(client->error(Side::kSink, rd_kafka_error_code(error.get()),
-                                 "begin with transactional id " + name(subtask) +
-                                     " (transaction.timeout.ms " + std::to_string(deadline_.millis) + ")"));
+    const rd_kafka_resp_err_t code = rd_kafka_error_code(error.get());
+    std::string doing = "begin with transactional id " + name(subtask) +
+                        " ('properties.transaction.timeout.ms' of the table is " +
+                        std::to_string(deadline_.millis);
+    if (code == RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
+      if (const auto most = broker_setting(*client, "transaction.max.timeout.ms"))
+        doing += ", transaction.max.timeout.ms of the broker is " + *most;
+    return give_up(client->error(Side::kSink, code, doing + ")"));
   }
   // librdkafka 2.0 looks at a topic that it does not know only once a second.
   const struct rd_kafka_metadata* answer = nullptr;
@@ -180,7 +188,7 @@ Result<Epoch> KafkaTransactions::epoch_without_marker(int32_t subtask) const {
                                             " are in the topic, found none")
       .hint(
           "see whether they are, then run once with 'strand.lost-marker' = 'written' if so, 'missing' if "
-          "not");
+          "not; or give the table the 'sink.transactional-id-prefix' of the last run again");
 }
 
 Result<std::vector<Marker>> KafkaTransactions::markers() {
