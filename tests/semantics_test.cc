@@ -77,6 +77,7 @@ TEST(Semantics, EverySentenceNamesTestsThatExist) {
   static const std::regex kName(R"(^\w+\.\w+$)");
   static const std::regex kProgram(R"(^(simulate|conformance)\b.*$)");
   static const std::regex kScript(R"(^(\w+_test\.py)\b.*$)");
+  static const std::regex kPlayed(R"(^sql\.(\w+/\w+)$)");
   const auto tests = tests_in_the_sources();
   const auto all = sentences();
   EXPECT_GT(all.size(), 80u);
@@ -88,8 +89,14 @@ TEST(Semantics, EverySentenceNamesTestsThatExist) {
       if (std::regex_match(proof, kProgram)) continue;
       if (std::smatch script; std::regex_match(proof, script, kScript)) {
         EXPECT_TRUE(fs::exists("tests/integration/" + script.str(1)) ||
-                    fs::exists("tests/compat/" + script.str(1)))
+                    fs::exists("tests/compat/" + script.str(1)) ||
+                    fs::exists("tests/servers/" + script.str(1)))
             << sentence.where << ": there is no " << script.str(1);
+        continue;
+      }
+      if (std::smatch played; std::regex_match(proof, played, kPlayed)) {
+        EXPECT_TRUE(fs::exists("tests/sql/" + played.str(1) + ".case"))
+            << sentence.where << ": there is no case " << played.str(1);
         continue;
       }
       EXPECT_TRUE(std::regex_match(proof, kName)) << sentence.where << ": " << proof << " is no test";

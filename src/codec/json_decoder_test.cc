@@ -198,6 +198,23 @@ TEST(JsonDecoder, RefusesWhatIsNotUtf8AndLetsControlCharactersThrough) {
   EXPECT_EQ(only(decode(read, "{\"s\": \"a\tb\x01\"}\n")), "+I[a\tb\x01]");
 }
 
+// Ours: Flink makes a '?' of it, so that different keys become one.
+TEST(JsonDecoder, RefusesHalfACharacter) {
+  const SchemaPtr read = schema({{"s", make_type(TypeKind::kString)}});
+  const auto refused = [&](const std::string& text) {
+    return only(decode(read, "{\"s\": \"" + text + "\"}\n"));
+  };
+  EXPECT_EQ(refused("\\ud83d\\ude00"), "+I[😀]");
+  EXPECT_EQ(refused("\\uD7FF\\uE000"), "+I[\xED\x9F\xBF\xEE\x80\x80]") << "beside the halves";
+  for (const char* text :
+       {"\\ud83d", "\\ud83dx", "\\ud83d\\n", "\\ud83d\\ud83d", "\\ud83d\\u0041", "\\ud83d\\"})
+    EXPECT_THAT(refused(text), HasSubstr("not JSON at byte ")) << text;
+  EXPECT_THAT(refused("\\ud83dx"), HasSubstr("expected the second half of a character, found 'x'"));
+  EXPECT_THAT(refused("\\ude00"), HasSubstr("expected the first half of a character before its second"));
+  EXPECT_THAT(only(decode(read, "{\"t\": \"\\ud83d\"}\n")), HasSubstr("the second half"))
+      << "not read either";
+}
+
 // Ours: Flink reads the first value and says nothing about the rest.
 TEST(JsonDecoder, RefusesTextBehindTheRecord) {
   const SchemaPtr read = schema({{"i", make_type(TypeKind::kInt)}});

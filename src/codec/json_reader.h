@@ -88,6 +88,7 @@ class JsonReader {
   bool string(Token& token);
   bool number(Token& token);
   bool escape();
+  bool unit(uint32_t& code);
   bool word(std::string_view text);
   bool comma_or(char close, bool& more);
   void blanks();

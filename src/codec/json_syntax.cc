@@ -23,6 +23,10 @@ uint32_t hex4(const char* p) {
   return value;
 }
 
+// The halves of a character beyond the first 65,536.
+bool is_high(uint32_t unit) { return unit >= 0xD800 && unit < 0xDC00; }
+bool is_low(uint32_t unit) { return unit >= 0xDC00 && unit < 0xE000; }
+
 void push_utf8(uint32_t c, std::string& out) {
   const auto push = [&](uint32_t byte) { out.push_back(static_cast<char>(static_cast<uint8_t>(byte))); };
   if (c < 0x80) return push(c);
@@ -79,10 +83,27 @@ bool JsonReader::escape() {
     return true;
   }
   if (p_ >= end_ || *p_ != 'u') return syntax("an escape sequence");
+  uint32_t code = 0;
+  if (!unit(code)) return false;
+  if (is_low(code)) return syntax("the first half of a character before its second");
+  if (!is_high(code)) return true;
+  if (end_ - p_ < 2 || p_[0] != '\\' || p_[1] != 'u') return syntax("the second half of a character");
   ++p_;
-  for (int i = 0; i < 4; ++i, ++p_) {
-    if (p_ >= end_ || hex_value(*p_) < 0) return syntax("four hexadecimal digits");
+  if (!unit(code)) return false;
+  return is_low(code) || syntax("the second half of a character");
+}
+
+/// The `u` and the four digits of one UTF-16 unit.
+bool JsonReader::unit(uint32_t& code) {
+  ++p_;
+  for (int i = 0; i < 4; ++i) {
+    if (p_ + i >= end_ || hex_value(p_[i]) < 0) {
+      p_ += i;
+      return syntax("four hexadecimal digits");
+    }
   }
+  code = hex4(p_);
+  p_ += 4;
   return true;
 }
 
@@ -241,15 +262,11 @@ std::string_view JsonReader::unescaped(const Token& token, std::string& buffer) 
     }
     uint32_t code = hex4(p);
     p += 4;
-    if (code >= 0xD800 && code < 0xDC00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
-      const uint32_t low = hex4(p + 2);
-      if (low >= 0xDC00 && low < 0xE000) {
-        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-        p += 6;
-      }
+    if (is_high(code)) {
+      code = 0x10000 + ((code - 0xD800) << 10) + (hex4(p + 2) - 0xDC00);
+      p += 6;
     }
-    // Java writes half a surrogate pair as '?'.
-    push_utf8(code >= 0xD800 && code < 0xE000 ? '?' : code, buffer);
+    push_utf8(code, buffer);
   }
   return buffer;
 }

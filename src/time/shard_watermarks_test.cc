@@ -74,6 +74,22 @@ TEST_F(Shards, ASilentShardIsIdleAtTheTickAfterTheTimeout) {
   EXPECT_EQ(marks_.view(silent).last_read, WallTime{1'000});
 }
 
+// Of probes 1, 6, 11, 16 and 21 ms behind the last row the first sees it, the second starts the clock, and
+// only that at 21 ms finds more than 10 ms.
+TEST(ShardsOfShortTimeouts, AShardIsIdleWhenMoreThanTheTimeoutHasPassedSinceTheFirstQuietProbe) {
+  ShardWatermarks marks({GeneratorOptions::trailing({5}), Duration{10}, Duration{600'000}});
+  RecordingOutput out;
+  const size_t shard = marks.add("S1");
+  const EventTime event{100};
+  marks.observe(shard, {{&event, 1}}, WallTime{0}, out);
+  for (const int64_t probe : {1, 6, 11, 16}) {
+    marks.tick(WallTime{probe}, out);
+    EXPECT_FALSE(marks.view(shard).idle_since) << probe;
+  }
+  marks.tick(WallTime{21}, out);
+  EXPECT_EQ(marks.view(shard).idle_since, WallTime{21});
+}
+
 TEST_F(Shards, WhenAllAreSilentTheHighestWatermarkGoesOutAndThenIdle) {
   row(marks_.add("a"), 100);
   row(marks_.add("b"), 50);
@@ -90,6 +106,16 @@ TEST_F(Shards, WhenAllAreSilentTheHighestWatermarkGoesOutAndThenIdle) {
 TEST_F(Shards, AReaderWithoutShardsBecomesIdle) {
   ticks_until(40'000);
   EXPECT_THAT(out_.take(), ElementsAre("idle"));
+}
+
+// It holds nothing back, and it ends nothing: time is where the other readers are.
+TEST_F(Shards, AShardThatComesToAReaderWithoutAnyHoldsItFromItsFirstRow) {
+  ticks_until(40'000);
+  EXPECT_THAT(out_.take(), ElementsAre("idle"));
+  const size_t late = marks_.add("clicks/S3");
+  EXPECT_THAT(tick(40'200), IsEmpty());
+  row(late, 39'000);
+  EXPECT_THAT(tick(40'400), ElementsAre("active", "wm 38995"));
 }
 
 // replay.md T5: max() past a silent shard would close windows that its rows belong to.

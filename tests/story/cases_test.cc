@@ -3,7 +3,9 @@
 #include <sstream>
 
 #include "base/errors.h"
-#include "tests/story/sql_run.h"
+#include "state/keyed/key_group.h"
+#include "tests/story/typed_job.h"
+#include "time/lag_profile.h"
 
 namespace strand::story {
 namespace {
@@ -102,6 +104,33 @@ TEST(Cases, C04_AClockInTheFutureMovesNoEventTime) {
   EXPECT_TRUE(told);
 }
 
+TEST(Cases, C04_WithoutALimitItMakesTheHonestOnesLate) {
+  const SqlRun run(
+      minutes(),
+      input("S1@0 10:14:05 a; S1@1 10:14:20 a; S1@2 12:14:21 a; S1@3 10:14:30 a; S1@4 10:14:40 a").branch);
+  EXPECT_EQ(rows(*run), Rows{"a 10:14 2"});
+  EXPECT_EQ(text(rows_of(*run, "a 10:14")[0].at), "10:14:52.000");
+  EXPECT_EQ(last_value(*run, "a", "n"), 2) << "late";
+}
+
+TEST(Cases, C05_WhatBoundWouldHaveKeptTheRow) {
+  time::LagProfile profile;
+  for (const char* event : {"10:14:50", "10:15:20", "10:14:35", "10:16:30"})
+    profile.add("S1", story_event(event), story_time(event));
+  EXPECT_EQ(profile.behind(Duration{44'000}).rows, 1) << "within a 64th";
+  EXPECT_EQ(profile.behind(Duration{45'000}).rows, 0);
+  // 20 s keep it in this minute, and a millisecond less does not.
+  for (const auto& [bound, expected] : {std::pair{"'20.001' SECOND", 1}, std::pair{"'20.002' SECOND", 2}}) {
+    const SqlRun run(clicks_table(bound) +
+                         set_table("counts", "ad_id STRING, w STRING, n BIGINT, PRIMARY KEY (ad_id, w)") +
+                         "INSERT INTO counts SELECT ad_id, DATE_FORMAT(window_start, 'HH:mm'), COUNT(*) FROM "
+                         "TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY ad_id, "
+                         "window_start, window_end;\n",
+                     input("S1@0 10:14:50 a; S1@30 10:15:20 a; S1@31 10:14:35 a; S1@100 10:16:30 a").branch);
+    EXPECT_EQ(last_value(*run, "a 10:14", "n"), expected) << bound;
+  }
+}
+
 TEST(Cases, C05_LateRowsAreKeptWithTheirJudge) {
   const std::string sums =
       clicks_table("'10.001' SECOND") +
@@ -158,6 +187,26 @@ TEST(Cases, C18_AnIdIsKeptByEventTimeOverAnOutage) {
   EXPECT_EQ(counted("", "/*+ STATE_RETENTION('clicks' = '2 h after ts') */"), 1);
 }
 
+TEST(Cases, C22_EachLateRowWithinTheLatenessGivesTheWholeMinuteAgain) {
+  const TypedRun run(
+      [](strandline::Job& job) {
+        count_into_metrics(distinct_clicks(job, /*idle=*/false)
+                               .key_by(&TypedClick::ad_id)
+                               .window(strandline::TumblingEventTimeWindows::of(strandline::Millis{60'000}))
+                               .allowed_lateness(strandline::Millis{60'000}));
+      },
+      input("S1@0 10:14:20 a; S1@30 10:15:06 a; S1@31 10:14:50 a; S1@80 10:16:04 a; S1@81 10:14:59 a; S1@82 "
+            "10:16:05 a; S1@83 10:14:10 a")
+          .branch);
+  Rows emitted;
+  for (const StoryWrite& write : run->writes())
+    if (!write.is_flush()) emitted.push_back(write.key + " " + text(write.number("fast_valid")));
+  EXPECT_EQ(emitted, (Rows{"a M10:14 1", "a M10:14 2", "a M10:14 3", "a M10:15 1"}));
+  EXPECT_EQ(run->moments().back().ledgers.at("per_minute")[obs::Entry::kLate], 1);
+  EXPECT_EQ(run->at("10:16:11.900").state_rows.at("per_minute"), 3) << "10:14, 10:15 and 10:16";
+  EXPECT_EQ(run->at("10:16:12.200").state_rows.at("per_minute"), 2) << "10:14 is freed at 10:15:59.999";
+}
+
 TEST(Cases, C29_WhenAllAreIdleTheHighestCountsInEitherOrder) {
   for (const char* records : {"S1@0 10:14:10 a; S2@1 10:14:09 a", "S2@0 10:14:09 a; S1@1 10:14:10 a"}) {
     Clicks clicks = input(records);
@@ -167,6 +216,21 @@ TEST(Cases, C29_WhenAllAreIdleTheHighestCountsInEitherOrder) {
     EXPECT_EQ(shard(run->moments().back(), "S2"), "idle");
     EXPECT_EQ(text(run->moments().back().watermark), "10:14:04.999");
   }
+}
+
+TEST(Cases, C31_AGroupIsAnotherOneUnderAnotherMaximum) {
+  const int32_t hash = state::java_hash::of_string("ad_7");
+  EXPECT_EQ(state::stream_key_group(hash, 128), 117);
+  EXPECT_EQ(state::stream_key_group(hash, 256), 245);
+}
+
+TEST(Cases, C35_EightKeysMayLeaveASubtaskWithoutWork) {
+  std::vector<int> keys(4);
+  for (int ad = 1; ad <= 8; ++ad) {
+    const int32_t hash = state::java_hash::of_string("ad_" + std::to_string(ad));
+    ++keys[static_cast<size_t>(owner_of(state::stream_key_group(hash, 128), 4, 128))];
+  }
+  EXPECT_EQ(keys, (std::vector<int>{0, 3, 3, 2}));
 }
 
 TEST(Cases, C31_CountsStayAtAnotherParallelism) {
@@ -214,6 +278,7 @@ TEST(Cases, C32_StateOfAnotherFormIsRefusedAndAnotherAliasIsNot) {
             "it goes on");
   for (const std::string& other :
        {job("device_ms", "MIN(device_ms) AS a, MAX(device_ms) AS b", "'1' MINUTE", "a"),
+        job("ad_id", "SUM(device_ms) AS s, MIN(device_ms) AS a, MAX(device_ms) AS b", "'1' MINUTE", "a"),
         job("ad_id", "MAX(device_ms) AS a, MIN(device_ms) AS b", "'1' MINUTE", "a"),
         job("ad_id", "MIN(device_ms) AS a, MAX(device_ms) AS b", "'5' MINUTE", "a")}) {
     const std::string refused = restarted(stored, other);
