@@ -7,6 +7,7 @@
 #include "connect/print/print_sink.h"
 #include "connect/registry.h"
 #include "connect/sqlite/connector.h"
+#include "connect/valkey/connector.h"
 #include "connect/values/values_source.h"
 
 namespace strand::connect {
@@ -20,6 +21,7 @@ void add_builtin_connectors(Registry& registry) {
                              std::make_shared<StreamLineWriter>(stderr));
   postgres::add_postgres_connector(registry);
   sqlite::add_sqlite_connector(registry);
+  valkey::add_valkey_connectors(registry);
   values::add_values_connector(registry);
 }
 

@@ -82,7 +82,7 @@ class Registry {
   std::map<std::string, Connector> connectors_;
 };
 
-/// filesystem, datagen, kafka, upsert-kafka, print, blackhole, sqlite.
+/// All that there are.
 void add_builtin_connectors(Registry& registry);
 
 }  // namespace strand::connect

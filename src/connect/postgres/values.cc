@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "codec/text_values.h"
 #include "columnar/print.h"
+#include "connect/table/value_text.h"
 
 namespace strand::connect::postgres {
 
@@ -142,68 +142,6 @@ bool append_hex(std::string_view text, ColumnBuilder& out) {
   return true;
 }
 
-template <class T>
-bool append_integer(std::string_view text, ColumnBuilder& out) {
-  const auto value = codec::parse_integer(text, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
-  if (value) out.append(static_cast<T>(*value));
-  return value.has_value();
-}
-
-bool append_time(std::string_view text, const Type& type, ColumnBuilder& out) {
-  if (type.kind == TypeKind::kDate) {
-    const auto days = codec::parse_date(text);
-    if (days) out.append(*days);
-    return days.has_value();
-  }
-  if (type.kind == TypeKind::kTime) {
-    const auto millis = codec::parse_time(text);
-    if (millis) out.append(*millis);
-    return millis.has_value();
-  }
-  if (text.ends_with("+00")) text.remove_suffix(3);
-  const auto value = codec::parse_timestamp(text, type.precision, codec::TimestampForm::kSql, /*zulu=*/false);
-  if (value) out.append(*value);
-  return value.has_value();
-}
-
-bool append(std::string_view text, const Type& type, ColumnBuilder& out) {
-  switch (type.kind) {
-    case TypeKind::kString:
-      out.append_string(text);
-      return true;
-    case TypeKind::kBytes:
-      return append_hex(text, out);
-    case TypeKind::kBoolean:
-      out.append_boolean(text == "t");
-      return text == "t" || text == "f";
-    case TypeKind::kTinyInt:
-      return append_integer<int8_t>(text, out);
-    case TypeKind::kSmallInt:
-      return append_integer<int16_t>(text, out);
-    case TypeKind::kInt:
-    case TypeKind::kIntervalMonths:
-      return append_integer<int32_t>(text, out);
-    case TypeKind::kBigInt:
-    case TypeKind::kIntervalMillis:
-      return append_integer<int64_t>(text, out);
-    case TypeKind::kFloat:
-    case TypeKind::kDouble: {
-      const auto value = codec::parse_double(text);
-      if (value) type.kind == TypeKind::kFloat ? out.append(static_cast<float>(*value)) : out.append(*value);
-      return value.has_value();
-    }
-    case TypeKind::kDecimal: {
-      Int128 value = 0;
-      const bool fits =
-          codec::parse_decimal(text, type.precision, type.scale, value) == codec::DecimalText::kFits;
-      if (fits) out.append(value);
-      return fits;
-    }
-    default:
-      return append_time(text, type, out);
-  }
-}
-
 }  // namespace
 
 std::optional<std::string> type_name(const Type& type) {
@@ -310,7 +248,9 @@ std::optional<std::string> parameter_of(const Column& column, int64_t row) {
 }
 
 Status read_value(std::string_view text, ColumnBuilder& out) {
-  if (append(text, *out.type(), out)) return Status();
+  const bool read =
+      out.type()->kind == TypeKind::kBytes ? append_hex(text, out) : table::read_text(text, out);
+  if (read) return Status();
   return Status(ErrorCode::kSinkSchema, "expected a value of type " + columnar::to_string(*out.type()) +
                                             ", found '" + std::string(text) + "'")
       .hint("compare the table of the database with CREATE TABLE in the job");

@@ -24,12 +24,16 @@ class RestoreHistory {
   /// F1, E1: the highest epoch that any sink may have seen.
   Epoch flush_to() const { return flush_to_; }
 
- private:
   struct Step {
     Generation generation;
     Attempt attempt;
     Epoch lowest;  // restored by this attempt or a later one
   };
+  /// For stores that decide D themselves: a tag is dead if the first step above its (generation, attempt) has
+  /// a `lowest` at or below its epoch. In the order of (generation, attempt).
+  const std::vector<Step>& steps() const { return steps_; }
+
+ private:
   std::vector<Step> steps_;  // in the order of (generation, attempt)
   Epoch flush_from_{0};
   Epoch flush_to_{0};

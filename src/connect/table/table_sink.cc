@@ -40,6 +40,10 @@ Result<std::unique_ptr<flow::Sink>> make_table_sink(const TableContext& context,
   STRAND_TRY(const size_t rows, batch_rows(context));
   const std::string mode = option(context, "sink.mode", "flush");
   if (mode == "transaction") {
+    if (!stores.transaction) {
+      return bad_option("the connector has no mode 'transaction'",
+                        "remove 'sink.mode': its rows are overwritten by their key");
+    }
     return make_transaction_sink(writer_spec(context, stored_name(context)), stores.transaction(),
                                  context.env, {stores.lane, context.memory, {}});
   }
@@ -49,7 +53,9 @@ Result<std::unique_ptr<flow::Sink>> make_table_sink(const TableContext& context,
   }
   if (context.primary_key.empty()) {
     return bad_option("mode flush overwrites rows by their key, and the table has no PRIMARY KEY",
-                      "declare PRIMARY KEY (...) NOT ENFORCED, or set 'sink.mode' = 'transaction'");
+                      stores.transaction
+                          ? "declare PRIMARY KEY (...) NOT ENFORCED, or set 'sink.mode' = 'transaction'"
+                          : "declare PRIMARY KEY (...) NOT ENFORCED");
   }
   FlushOptions options;
   options.closed_rows = context.closed_rows;

@@ -13,7 +13,7 @@ namespace strand::connect::table {
 /// Connections to one table.
 struct TableStores {
   std::function<std::unique_ptr<TableStore>()> flush;
-  std::function<std::unique_ptr<TransactionStore>()> transaction;
+  std::function<std::unique_ptr<TransactionStore>()> transaction;  // empty: the store has no such mode
   uint64_t lane = 0;  // of the executor: sinks with the same one take turns
 };
 
