@@ -189,7 +189,7 @@ def kill_and_restart(checks, job, writer, kills, draw):
             job.store.server.start()
             time.sleep(draw.uniform(0.5, 2))
         if not life.running():
-            checks.check(False, f"life {job.lives} ended by itself", life.log()[-3000:])
+            checks.check(False, f"life {job.lives} ended by itself with {life.process.returncode}", life.log()[-3000:])
             return
         life.kill()
         if number % 10 == 9:
@@ -216,6 +216,9 @@ def paused_process(checks, job, writer):
     checks.check(code not in (None, 0) and "STRAND-4007" in old.log(), "the process that was paused is fenced", old.log()[-1500:])
     writer.finish()
     if checks.check(end_of(job, new), "its successor reads to the end", new.log()[-3000:]):
+        until = time.monotonic() + 30  # the last windows are written behind the last totals
+        while time.monotonic() < until and differences(job.store, writer):
+            time.sleep(0.2)
         new.kill()
 
 

@@ -84,6 +84,8 @@ Status Client::greet(const ValkeyOptions& options) {
   if (!options.password.empty() && options.user.empty()) commands.push_back({"AUTH", options.password});
   if (!options.user.empty()) commands.push_back({"AUTH", options.user, options.password});
   commands.push_back({"SELECT", std::to_string(options.database)});
+  // A server that still loads refuses only some commands, and says of itself what is not true yet.
+  commands.push_back({"PING"});
   const auto answers = call_all(commands);
   return answers.ok() ? Status() : answers.status();
 }
