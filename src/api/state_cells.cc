@@ -1,5 +1,6 @@
 #include "api/state_cells.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/bytes.h"
@@ -124,7 +125,9 @@ std::optional<state::Ttl> ttl_of(const StateSlot& slot) {
   return state::Ttl{.life = Duration{slot.ttl->life.count()},
                     .renew_on_read = slot.ttl->renew_on_read,
                     .return_expired = slot.ttl->return_expired,
-                    .drop_in_snapshot = true};
+                    .drop_in_snapshot = true,
+                    .clean_up = slot.ttl->clean_up,
+                    .entries_per_clock_reading = std::max<int64_t>(1, slot.ttl->entries_per_clock_reading)};
 }
 
 bool is_of_subtask(StateKind kind) { return kind >= StateKind::kOperatorList; }

@@ -36,7 +36,7 @@ ColdGroups::ColdGroups(SpillSpace& space, StatePages& memory, AggregateTable& ta
 RowSpill::Useless ColdGroups::expired(const AggregateLayout& layout,
                                       std::shared_ptr<const std::atomic<int64_t>> lowest) {
   if (!layout.expiry) return nullptr;
-  return [lowest = std::move(lowest)](std::string_view value) {
+  return [lowest = std::move(lowest)](std::string_view, std::string_view value) {
     int64_t expiry = 0;  // the last of the values
     std::memcpy(&expiry, value.data() + value.size() - sizeof expiry, sizeof expiry);
     return expiry != EventTime::max().millis && expiry <= lowest->load();

@@ -56,8 +56,9 @@ ColdSessions::ColdSessions(SpillSpace& space, SessionTable& table, KeyGroupRange
       rows_(space, groups, over(closed_)) {}
 
 RowSpill::Useless ColdSessions::over(std::shared_ptr<const std::atomic<int64_t>> closed) {
-  return
-      [closed = std::move(closed)](std::string_view value) { return last_of_row(value) <= closed->load(); };
+  return [closed = std::move(closed)](std::string_view, std::string_view value) {
+    return last_of_row(value) <= closed->load();
+  };
 }
 
 Status ColdSessions::open() {

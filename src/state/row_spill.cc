@@ -81,8 +81,8 @@ bool RowSpill::is_section(const SectionRef& ref) { return ref.name.starts_with(k
 
 Status RowSpill::open() {
   if (store_ != nullptr) return Status();
-  const auto useless = [of = useless_](std::string_view, std::string_view value) {
-    return value.empty() || (*of && (*of)(value));
+  const auto useless = [of = useless_](std::string_view key, std::string_view value) {
+    return value.empty() || (*of && (*of)(key, value));
   };
   STRAND_TRY(stage_, space_.open({}));
   STRAND_TRY(store_, space_.open({.lookups = true, .useless = useless}));

@@ -33,7 +33,7 @@ class RowSpill {
   using Row = std::function<void(size_t i, std::string& key, std::string& value)>;
   using Visit = std::function<Status(std::string_view key, std::string_view value)>;
   /// Whether a row is of no use any more; called from any thread.
-  using Useless = std::function<bool(std::string_view value)>;
+  using Useless = std::function<bool(std::string_view key, std::string_view value)>;
 
   RowSpill(SpillSpace& space, KeyGroupRange groups, Useless useless = nullptr);
   ~RowSpill() { space_.leave(); }

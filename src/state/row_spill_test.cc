@@ -217,7 +217,7 @@ TEST(RowSpill, ARowThatIsOfNoUseAfterTheBarrierIsInTheSnapshotAllTheSame) {
   MemoryFileSystem files;
   const auto space = make_memory_space(0);
   bool over = false;
-  RowSpill rows(*space, kGroups, [&over](std::string_view) { return over; });
+  RowSpill rows(*space, kGroups, [&over](std::string_view, std::string_view) { return over; });
   const auto row = [](size_t, std::string& key, std::string& value) {
     key = row_key("a");
     value = "1";

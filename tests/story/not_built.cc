@@ -14,7 +14,6 @@ constexpr Reasoned kMissing[] = {
     {"a decision: a transaction is opened when its checkpoint is complete, and lives for milliseconds (X5)",
      "F226 F227"},
     {"Kafka, and the lint rules of its transactions", "F229 F230 F231 F232"},
-    {"a TTL that a compaction enforces", "C210"},
 };
 
 }  // namespace

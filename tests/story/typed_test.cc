@@ -2,6 +2,8 @@
 // timers.
 #include <algorithm>
 
+#include "state/keyed/cold_expiry.h"
+#include "state/keyed/cold_key.h"
 #include "tests/story/typed_job.h"
 
 namespace strand::story {
@@ -315,6 +317,26 @@ int64_t counted_for_a_day(bool renew_on_read) {
 TEST_P(Seeds, C209_AReadProlongsATtlWhereItIsAskedTo) {
   EXPECT_EQ(counted_for_a_day(/*renew_on_read=*/true), 1);
   EXPECT_EQ(counted_for_a_day(/*renew_on_read=*/false), 2) << "as C208 says";
+}
+
+/// Entries as of a state `known`, at which a compaction looks while the clock goes on.
+TEST_P(Seeds, C210_ACompactionLooksAtEveryEntryAndNowAndThenAtTheClock) {
+  int64_t readings = 0;
+  state::ColdExpiry expiry([&] { return WallTime{1'000 + ++readings}; });
+  const auto expired = [](std::string_view value, WallTime now) { return WallTime{value[0]} < now; };
+  const std::string name = state::cold_name("known");
+  expiry.watch(name, {expired, /*entries_per_clock_reading=*/1'000});
+  int64_t gone = 0;
+  for (int64_t i = 0; i < 2'500; ++i) {
+    std::string key;
+    state::append_cold_key(name, {7, "id" + std::to_string(i), {}}, key);
+    gone += expiry.expired(key, "\1") ? 1 : 0;
+  }
+  EXPECT_EQ(gone, 2'500);
+  EXPECT_EQ(readings, 3);
+  std::string other;
+  state::append_cold_key(state::cold_name("other"), {7, "id", {}}, other);
+  EXPECT_FALSE(expiry.expired(other, "\1")) << "of a state that lives for ever";
 }
 
 class DayCount : public strandline::KeyedProcessFunction<std::string, TypedClick, MinuteRow> {

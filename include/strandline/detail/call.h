@@ -16,10 +16,16 @@ namespace strandline {
 /// How long values of a state live, in processing time: a guard for memory, not a meaning, because a job that
 /// is replayed finds other values than the first run did. A value that was written (or read, with
 /// `renew_on_read`) this long ago is gone; with `return_expired` it may be returned while it is still there.
+///
+/// What is gone leaves memory and disk when it is next read and, with `clean_up`, also if nobody reads it:
+/// some values are looked at with each element, and all that lie on the local disk whenever its files are
+/// merged, by one reading of the clock for so many entries.
 struct StateTtl {
   Millis life{0};
   bool renew_on_read = false;
   bool return_expired = false;
+  bool clean_up = true;
+  int64_t entries_per_clock_reading = 1'000;  // at least 1
 };
 
 namespace detail {

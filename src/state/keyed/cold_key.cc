@@ -61,12 +61,16 @@ void append_cold_key(std::string_view cold_name, const StateKeyView& key, std::s
   append_number(key.space.second, out);
 }
 
+std::string_view cold_name_of(std::string_view bytes) {
+  bytes.remove_prefix(sizeof(uint16_t));
+  return bytes.substr(0, kNameLength + ordered_uint16(bytes));
+}
+
 ColdKey read_cold_key(std::string_view bytes) {
   ColdKey read;
   read.key.group = ordered_uint16(bytes);
-  bytes.remove_prefix(sizeof(uint16_t));
-  read.name = bytes.substr(0, kNameLength + ordered_uint16(bytes));
-  bytes.remove_prefix(read.name.size());
+  read.name = cold_name_of(bytes);
+  bytes.remove_prefix(sizeof(uint16_t) + read.name.size());
   size_t at = 0;
   for (; bytes[at] != '\0' || bytes[at + 1] != kEnd; ++at) {
     read.key.key += bytes[at];

@@ -20,6 +20,8 @@ struct ColdKey {
 };
 /// What `append_cold_key` wrote.
 ColdKey read_cold_key(std::string_view bytes);
+/// Its name alone.
+std::string_view cold_name_of(std::string_view bytes);
 
 /// The name that `cold_name` was given.
 std::string_view plain_name(std::string_view cold_name);

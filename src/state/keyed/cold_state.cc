@@ -10,6 +10,17 @@ constexpr int64_t kMarkBytes = 120;  // of a key that is known to be gone or abs
 
 }  // namespace
 
+ColdState::ColdState(SpillSpace& space, KeyGroupRange own)
+    : own_(own),
+      now_(std::make_shared<std::atomic<int64_t>>(0)),
+      expiry_(std::make_shared<ColdExpiry>(
+          [now = now_] { return WallTime{now->load(std::memory_order_relaxed)}; })),
+      rows_(space, own, [of = expiry_](std::string_view key, std::string_view value) {
+        return of->expired(key, value);
+      }) {}
+
+void ColdTable::expires(Expiry expiry) { home_.expires(*this, std::move(expiry)); }
+
 bool ColdTable::fetch(const StateKeyView& key) { return may_have(key) && home_.fetch(*this, key); }
 
 ColdTable& ColdState::table_of(std::string_view cold_name) {

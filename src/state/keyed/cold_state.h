@@ -1,6 +1,7 @@
 // Keyed state that has no room in memory.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,7 +29,11 @@ class ColdState {
  public:
   using Visit = std::function<Status(const ColdKey& key, std::string_view value)>;
 
-  ColdState(SpillSpace& space, KeyGroupRange own) : own_(own), rows_(space, own) {}
+  ColdState(SpillSpace& space, KeyGroupRange own);
+
+  /// The wall clock of the operator: what has expired by it may go from the store.
+  void set_now(WallTime now) { now_->store(now.millis, std::memory_order_relaxed); }
+  void expires(const ColdTable& table, Expiry expiry) { expiry_->watch(table.name_, std::move(expiry)); }
 
   /// From now on the table keeps here what it has no room for. What the store has of it stays.
   void adopt(const std::string& name, TableBase& table);
@@ -49,7 +54,7 @@ class ColdState {
   /// Calls f for all values of one state, in the order of StateKey. All are in the store then.
   Status for_each(const std::string& name, const Visit& f);
 
-  /// Values in the store and not in memory, over all states.
+  /// Values in the store and not in memory, over all states, at most.
   int64_t values() const;
   /// Bytes of the tables in memory.
   int64_t bytes() const;
@@ -86,6 +91,8 @@ class ColdState {
   Status put_rows(const std::vector<Row>& rows);
 
   KeyGroupRange own_;
+  std::shared_ptr<std::atomic<int64_t>> now_;
+  std::shared_ptr<ColdExpiry> expiry_;
   RowSpill rows_;
   std::map<std::string, std::unique_ptr<ColdTable>, std::less<>> tables_;  // by cold name, as the store sorts
   Status failed_;

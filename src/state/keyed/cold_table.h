@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "state/keyed/cold_expiry.h"
 #include "state/keyed/state_key.h"
 
 namespace strand::state {
@@ -25,7 +26,7 @@ class ColdTable {
   ColdTable& operator=(const ColdTable&) = delete;
 
   const std::string& name() const { return name_; }  // cold_name
-  /// Values that are in the store and not in memory.
+  /// Values that are in the store and not in memory, at most: the store may have forgotten some.
   int64_t values() const { return values_; }
   /// Whether the store may have a value of a key that the table has not.
   bool may_have(const StateKeyView& key) const {
@@ -39,6 +40,8 @@ class ColdTable {
   void erased(const StateKeyView& key) {
     if (stored_) gone_.emplace(key.group, std::string(key.key), key.space);
   }
+  /// From now on the store may forget values that have expired.
+  void expires(Expiry expiry);
   /// The table has so many bytes more.
   void grow(int64_t bytes) { bytes_ += bytes; }
 

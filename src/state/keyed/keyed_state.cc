@@ -1,6 +1,7 @@
 #include "state/keyed/keyed_state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace strand::state {
 
@@ -254,6 +255,14 @@ Status KeyedState::visit(const std::string& name, const std::function<void(const
     return keys.size() < kVisited ? Status() : visit_some();
   }));
   return visit_some();
+}
+
+void KeyedState::sweep() {
+  const int64_t n = kSwept * std::exchange(keys_set_, 0);
+  if (n == 0) return;
+  for (const auto& [name, table] : tables_) {
+    if (table->expires()) table->sweep(n, now_);
+  }
 }
 
 Status KeyedState::adopt(const std::string& name, std::unique_ptr<TableBase> table) {

@@ -65,13 +65,17 @@ class KeyedState {
     STRAND_CHECK(own_.contains(group));
     group_ = group;
     key_ = key;
+    ++keys_set_;
   }
   const std::string& key() const { return key_; }
   int32_t group() const { return group_; }
   StateKeyView at(Namespace space) const { return {group_, key_, space}; }
 
   /// The wall clock, for TTL: set by the operator before it calls a function.
-  void set_now(WallTime now) { now_ = now; }
+  void set_now(WallTime now) {
+    now_ = now;
+    if (cold_ != nullptr) cold_->set_now(now);
+  }
   WallTime now() const { return now_; }
 
   /// The table `name`, made at its first use; `type` says what its values are, where V alone does not.
@@ -97,8 +101,12 @@ class KeyedState {
   Status bring_back(std::span<const StateKeyView> keys) {
     return cold_ != nullptr ? cold_->bring_back(keys) : Status();
   }
-  /// Between two batches. Nobody holds a value of a table.
-  Status make_room() { return cold_ != nullptr ? cold_->make_room() : Status(); }
+  /// Between two batches. Nobody holds a value of a table. Some values that have expired go, so that what
+  /// nobody asks for any more goes in the end: more are looked at than can have come since the last call.
+  Status make_room() {
+    sweep();
+    return cold_ != nullptr ? cold_->make_room() : Status();
+  }
   /// What went wrong in a call of a table since the state was made.
   Status failed() const { return cold_ != nullptr ? cold_->failed() : Status(); }
 
@@ -131,7 +139,9 @@ class KeyedState {
     TypeChange change;
   };
   static constexpr int64_t kEntryBytes = 128;  // of an entry and of a timer, about
+  static constexpr int64_t kSwept = 4;         // entries and buckets for each key that was worked on
   static constexpr size_t kVisited = 256;      // keys whose values come back at once
+  void sweep();
   static Result<TypeChange> change_of(const std::string& name, const std::string& saved,
                                       const std::string& wanted);
   static Status other_type(const std::string& name, const std::string& saved, const std::string& wanted);
@@ -151,6 +161,7 @@ class KeyedState {
   int32_t group_ = 0;
   std::string key_;
   WallTime now_;
+  int64_t keys_set_ = 0;  // since the last sweep
   std::map<std::string, std::unique_ptr<TableBase>> tables_;
   std::map<std::string, std::shared_ptr<SavedTable>> not_opened_;
   std::map<std::string, std::vector<PartChange>> changes_;  // of open tables, while parts are loaded

@@ -1,6 +1,7 @@
 // The five kinds of keyed state that functions use, with time to live.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -9,13 +10,16 @@
 
 namespace strand::state {
 
-/// How long values live, in processing time. An expired value is removed when it is next read.
+/// How long values live, in processing time. An expired value is removed when it is next read, or by then.
 /// Source: Flink StateTtlConfig, AbstractTtlDecorator.
 struct Ttl {
   Duration life;
   bool renew_on_read = false;   // a read starts the time anew, not only a write
   bool return_expired = false;  // an expired value that is still there may be returned once
   bool drop_in_snapshot = false;
+  /// Also without a read: some at a time in memory, and as a compaction meets them on the disk.
+  bool clean_up = false;
+  int64_t entries_per_clock_reading = 1'000;  // of a compaction
 };
 
 /// A value and when it was last written (or read).
@@ -110,9 +114,34 @@ class KeyedHandle {
   std::optional<Ttl> ttl_;
 };
 
-/// Has snapshots leave out single values that have expired.
+/// Whether everything that is kept under a key has expired.
 template <class T>
-void drop_expired_when_saved(Table<Timed<T>>& table, const std::optional<Ttl>& ttl) {
+bool all_expired(const Timed<T>& timed, Duration life, WallTime now) {
+  return timed.touched + life <= now;
+}
+template <class T>
+bool all_expired(const std::vector<Timed<T>>& list, Duration life, WallTime now) {
+  return std::ranges::all_of(list, [&](const Timed<T>& timed) { return all_expired(timed, life, now); });
+}
+template <class K, class V>
+bool all_expired(const std::map<K, Timed<V>>& map, Duration life, WallTime now) {
+  return std::ranges::all_of(map, [&](const auto& entry) { return all_expired(entry.second, life, now); });
+}
+
+/// Has what has expired go without a read, if asked for.
+template <class Stored>
+void clean_up_expired(Table<Stored>& table, const std::optional<Ttl>& ttl) {
+  if (!ttl || !ttl->clean_up) return;
+  const auto expired = [life = ttl->life](const Stored& stored, WallTime now) {
+    return all_expired(stored, life, now);
+  };
+  table.expires(expired, ttl->entries_per_clock_reading);
+}
+
+/// Has single values that have expired go, and snapshots leave them out.
+template <class T>
+void drop_expired(Table<Timed<T>>& table, const std::optional<Ttl>& ttl) {
+  clean_up_expired(table, ttl);
   if (!ttl || !ttl->drop_in_snapshot) return;
   table.on_save([life = ttl->life](Timed<T>& timed, WallTime now) { return timed.touched + life > now; });
 }
@@ -124,7 +153,7 @@ class ValueState : public KeyedHandle<Timed<T>> {
   static Result<ValueState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {},
                                  const std::string& type = Codec<Timed<T>>::name()) {
     STRAND_TRY(auto* table, state.table<Timed<T>>(name, type));
-    drop_expired_when_saved(*table, ttl);
+    drop_expired(*table, ttl);
     return ValueState(state, *table, ttl);
   }
   std::optional<T> get(Namespace space = {}) {
@@ -152,6 +181,7 @@ class ListState : public KeyedHandle<std::vector<Timed<T>>> {
   static Result<ListState> open(KeyedState& state, const std::string& name, std::optional<Ttl> ttl = {},
                                 const std::string& type = Codec<std::vector<Timed<T>>>::name()) {
     STRAND_TRY(auto* table, state.table<std::vector<Timed<T>>>(name, type));
+    clean_up_expired(*table, ttl);
     if (ttl && ttl->drop_in_snapshot) {
       table->on_save([life = ttl->life](std::vector<Timed<T>>& list, WallTime now) {
         std::erase_if(list, [&](const Timed<T>& timed) { return timed.touched + life <= now; });
@@ -211,6 +241,7 @@ class MapState : public KeyedHandle<std::map<K, Timed<V>>> {
                                const std::string& type = Codec<std::map<K, Timed<V>>>::name()) {
     using Stored = std::map<K, Timed<V>>;
     STRAND_TRY(auto* table, state.table<Stored>(name, type));
+    clean_up_expired(*table, ttl);
     if (ttl && ttl->drop_in_snapshot) {
       table->on_save([life = ttl->life](std::map<K, Timed<V>>& map, WallTime now) {
         std::erase_if(map, [&](const auto& entry) { return entry.second.touched + life <= now; });
@@ -250,7 +281,7 @@ class MapState : public KeyedHandle<std::map<K, Timed<V>>> {
     if (map->empty()) this->clear(space);
     return shown;
   }
-  /// Counts entries that have expired but were not read since.
+  /// Counts entries that have expired and are still there.
   bool empty(Namespace space = {}) const { return this->find(space) == nullptr; }
 
  private:
@@ -265,7 +296,7 @@ class ReducingState : public KeyedHandle<Timed<T>> {
   static Result<ReducingState> open(KeyedState& state, const std::string& name, Reduce reduce,
                                     std::optional<Ttl> ttl = {}) {
     STRAND_TRY(auto* table, state.table<Timed<T>>(name));
-    drop_expired_when_saved(*table, ttl);
+    drop_expired(*table, ttl);
     ReducingState made(state, *table, ttl);
     made.reduce_ = std::move(reduce);
     return made;
@@ -310,7 +341,7 @@ class AggregatingState : public KeyedHandle<Timed<Acc>> {
   static Result<AggregatingState> open(KeyedState& state, const std::string& name,
                                        Aggregation<In, Acc, Out> aggregation, std::optional<Ttl> ttl = {}) {
     STRAND_TRY(auto* table, state.table<Timed<Acc>>(name));
-    drop_expired_when_saved(*table, ttl);
+    drop_expired(*table, ttl);
     AggregatingState made(state, *table, ttl);
     made.aggregation_ = std::move(aggregation);
     return made;

@@ -44,6 +44,10 @@ class TableBase {
   /// Whether the value of a key is in memory.
   virtual bool has(const StateKeyView& key) const = 0;
 
+  /// Whether values may go when they have expired, and gives up those among the next `n`, going round.
+  virtual bool expires() const = 0;
+  virtual void sweep(int64_t n, WallTime now) = 0;
+
   // For a table that keeps part of its values elsewhere.
   virtual void spill_to(ColdTable& cold) = 0;
   /// Tells how many bytes it has.
@@ -124,6 +128,19 @@ class Table : public TableBase {
   /// By default a snapshot holds all values as they are.
   void on_save(Prune prune) { prune_ = std::move(prune); }
 
+  /// Values of which this is true may go, also if nobody asks for them.
+  using Expired = std::function<bool(const V&, WallTime now)>;
+  void expires(Expired expired, int64_t entries_per_clock_reading) {
+    expired_ = std::move(expired);
+    if (cold_ == nullptr) return;
+    const auto of_bytes = [each = expired_](std::string_view bytes, WallTime now) {
+      ByteReader in(bytes);
+      const Result<V> value = Codec<V>::decode(in);
+      return value.ok() && each(*value, now);  // a value of an older type stays until it is read
+    };
+    cold_->expires({of_bytes, entries_per_clock_reading});
+  }
+
   /// The keys of all values in memory, in order.
   std::vector<StateKey> keys() const {
     std::vector<StateKey> keys;
@@ -149,6 +166,26 @@ class Table : public TableBase {
     if (change != nullptr) STRAND_OK(change_type(value, *change));
     at(entry.key.view()) = std::move(value);
     return {};
+  }
+
+  bool expires() const override { return expired_ != nullptr; }
+  void sweep(int64_t n, WallTime now) override {
+    std::vector<StateKey> gone;
+    for (size_t groups = 0; n > 0 && groups <= groups_.size() && !groups_.empty();) {
+      if (swept_group_ >= groups_.size()) swept_group_ = 0;
+      const Group* group = groups_[swept_group_].get();
+      if (group == nullptr || swept_bucket_ >= group->values.bucket_count()) {
+        ++swept_group_;
+        swept_bucket_ = 0;
+        ++groups;
+        continue;
+      }
+      for (auto at = group->values.begin(swept_bucket_); at != group->values.end(swept_bucket_); ++at, --n)
+        if (expired_(at->second, now)) gone.push_back(at->first);
+      ++swept_bucket_;
+      --n;  // also of an empty bucket
+    }
+    for (const StateKey& key : gone) erase(key.view());
   }
 
   void spill_to(ColdTable& cold) override { cold_ = &cold; }
@@ -308,6 +345,9 @@ class Table : public TableBase {
   std::vector<GroupPtr> groups_;
   int64_t entries_ = 0;
   Prune prune_;
+  Expired expired_;
+  size_t swept_group_ = 0;  // where the next sweep begins
+  size_t swept_bucket_ = 0;
   ColdTable* cold_ = nullptr;  // null: all values are in memory
   V* touched_ = nullptr;       // last
   int64_t touched_bytes_ = 0;
