@@ -14,6 +14,7 @@
 #include "engine/lag_alarm.h"
 #include "engine/last_end.h"
 #include "engine/no_progress.h"
+#include "engine/once_waits.h"
 #include "engine/progress.h"
 #include "engine/reports/books.h"
 #include "engine/running_job.h"
@@ -263,6 +264,10 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
   const Status told = write_last_end(*env.files, folder.run(), last_end(name, end, env.clock->now()));
   static_cast<void>(told);
   server.reset();
+  if (end.kind == JobEnd::Kind::kReadOnce) {
+    if (auto waits = waits_behind_once(job.view(), env.clock->now()))
+      run_report.events().on_event(*std::move(waits));
+  }
   run_report.end();
   return end_code(end);
 }
