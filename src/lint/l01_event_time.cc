@@ -40,7 +40,7 @@ void check_scan(const plan::Plan& plan, const plan::Node& node, const plan::Scan
 
 }  // namespace
 
-void event_time(const plan::Plan& plan, std::vector<Finding>& found) {
+void event_time(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   for (const plan::NodePtr& node : plan.nodes()) {
     if (const auto* scan = std::get_if<plan::Scan>(&node->detail)) check_scan(plan, *node, *scan, found);
     const auto* window = std::get_if<plan::WindowAggregate>(&node->detail);

@@ -6,14 +6,6 @@ namespace strand::lint {
 
 namespace {
 
-/// Whether the source ends by itself: then its shards end, and hold nothing.
-bool is_bounded(const plan::TableSpec& table) {
-  const std::string connector = table.option("connector");
-  if (connector == "filesystem") return table.option("source.monitor-interval").empty();
-  if (connector == "datagen") return !table.option("number-of-rows").empty();
-  return !table.option("scan.bounded.mode").empty();
-}
-
 bool needs_time(const plan::Node& node) {
   const auto* dedup = std::get_if<plan::Deduplicate>(&node.detail);
   return plan::waits_for_time(node.detail) || (dedup != nullptr && dedup->retention.has_value());
@@ -29,7 +21,7 @@ bool time_comes_from(const plan::Node& scan, const plan::Input& input) {
 
 }  // namespace
 
-void idle_shards(const plan::Plan& plan, std::vector<Finding>& found) {
+void idle_shards(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* scan = std::get_if<plan::Scan>(&node->detail);
     if (scan == nullptr || !scan->watermark || scan->watermark->idle_timeout || is_bounded(scan->table))

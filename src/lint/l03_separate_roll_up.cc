@@ -24,7 +24,7 @@ bool same_rows(const plan::Node& a, const plan::Node& b) {
 
 }  // namespace
 
-void separate_roll_up(const plan::Plan& plan, std::vector<Finding>& found) {
+void separate_roll_up(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   const std::vector<plan::NodePtr> nodes = plan.nodes();
   for (const plan::NodePtr& longer : nodes) {
     const auto* long_window = window_of(*longer);

@@ -19,7 +19,7 @@ bool is_behind_exchange(const plan::Node& window) {
 
 }  // namespace
 
-void late_partials(const plan::Plan& plan, std::vector<Finding>& found) {
+void late_partials(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   const bool wanted = plan.setting("table.optimizer.agg-phase-strategy", "AUTO") == "TWO_PHASE";
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* window = std::get_if<plan::WindowAggregate>(&node->detail);

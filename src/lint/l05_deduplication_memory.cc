@@ -16,7 +16,7 @@ int64_t shortest_guard(const plan::Plan& plan, const plan::Retention& retention)
 
 }  // namespace
 
-void deduplication_memory(const plan::Plan& plan, std::vector<Finding>& found) {
+void deduplication_memory(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   const int64_t ttl = setting_millis(plan, "table.exec.state.ttl", "0 s");
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* dedup = std::get_if<plan::Deduplicate>(&node->detail);

@@ -22,7 +22,7 @@ bool is_updated(const plan::Input& origin) {
 
 }  // namespace
 
-void added_rows(const plan::Plan& plan, std::vector<Finding>& found) {
+void added_rows(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* sink = std::get_if<plan::SinkWrite>(&node->detail);
     if (sink == nullptr || !sink->table.primary_key.empty() || is_for_eyes(sink->table)) continue;

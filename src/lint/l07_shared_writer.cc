@@ -18,7 +18,7 @@ std::string place_of(const plan::TableSpec& table) {
 
 }  // namespace
 
-void shared_writer(const plan::Plan& plan, std::vector<Finding>& found) {
+void shared_writer(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   std::map<std::string, const plan::Node*> writers;
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* sink = std::get_if<plan::SinkWrite>(&node->detail);

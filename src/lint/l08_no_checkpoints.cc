@@ -2,7 +2,7 @@
 
 namespace strand::lint {
 
-void no_checkpoints(const plan::Plan& plan, std::vector<Finding>& found) {
+void no_checkpoints(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   if (setting_millis(plan, "execution.checkpointing.interval", "10 s") > 0) return;
   for (const plan::NodePtr& node : plan.sinks) {
     const auto& sink = std::get<plan::SinkWrite>(node->detail);

@@ -12,7 +12,7 @@ bool is_closed_window(const plan::Input& origin) {
 
 }  // namespace
 
-void open_rows(const plan::Plan& plan, std::vector<Finding>& found) {
+void open_rows(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* sink = std::get_if<plan::SinkWrite>(&node->detail);
     if (sink == nullptr || sink->closed_rows || sink->table.primary_key.empty() || is_for_eyes(sink->table))

@@ -13,7 +13,7 @@ bool comes_again(const plan::Input& origin) {
 
 }  // namespace
 
-void closed_twice(const plan::Plan& plan, std::vector<Finding>& found) {
+void closed_twice(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* sink = std::get_if<plan::SinkWrite>(&node->detail);
     if (sink == nullptr || !sink->closed_rows) continue;

@@ -3,7 +3,7 @@
 namespace strand::lint {
 
 /// Processing time that rows are counted by: the rows of a replay come faster than those of the first run.
-void reading_speed(const plan::Plan& plan, std::vector<Finding>& found) {
+void reading_speed(const plan::Plan& plan, const Facts&, std::vector<Finding>& found) {
   for (const plan::NodePtr& node : plan.nodes()) {
     const auto* read = std::get_if<plan::ReadTime>(&node->detail);
     if (read == nullptr) continue;

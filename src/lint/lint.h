@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lint/facts.h"
 #include "plan/plan.h"
 
 namespace strand::lint {
@@ -33,11 +34,11 @@ struct Rule {
   std::string_view id;
   int number;
   std::string_view title;
-  void (*check)(const plan::Plan&, std::vector<Finding>&);
+  void (*check)(const plan::Plan&, const Facts&, std::vector<Finding>&);
 };
 
 std::span<const Rule> all_rules();
 /// The findings of all rules, in the order of the rules, then of the plan's nodes.
-std::vector<Finding> lint(const plan::Plan& plan);
+std::vector<Finding> lint(const plan::Plan& plan, const Facts& facts = {});
 
 }  // namespace strand::lint
