@@ -111,6 +111,7 @@ class ChangelogAggregate : public Operator {
 
   Status restore_group(LoggedGroups::Id logged) {
     ByteReader in(logged_.body(logged));
+    STRAND_OK(logged_.intact());
     STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
     ChangingGroup group;
     STRAND_OK(results_.decode(in, group));

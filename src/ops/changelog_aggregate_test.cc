@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "state/spill/memory_spill.h"
 #include "tests/support/change_rows.h"
+#include "tests/support/lost_reads.h"
 
 namespace strand::ops {
 namespace {
@@ -102,6 +103,18 @@ TEST(ChangelogAggregate, KeysThatGoTakeNoMemory) {
   op.batch(all("-D"));
   EXPECT_EQ(op.op().state_rows(), 0);
   EXPECT_LT(op.memory_used(), 3 * kShare);
+}
+
+TEST(ChangelogAggregate, AReadThatFailsIsToldAndNothingFollowsOfIt) {
+  using strand::testing::Steps;
+  const Steps before = {[](OperatorHarness& op) {
+    op.batch(change_batch({{"+I", "a", 5}, {"+I", "a", 9}, {"+I", "b", 1}, {"+I", "c", 1}}));
+  }};
+  const Steps after = {
+      [](OperatorHarness& op) { op.batch(change_batch({{"-D", "a", 9}, {"+I", "b", 1}, {"-D", "c", 1}})); },
+      [](OperatorHarness& op) { op.batch(change_batch({{"-D", "a", 5}, {"+I", "a", 5}, {"+I", "d", 1}})); }};
+  const auto make = [] { return make_group_aggregate(with_distinct(true)); };
+  EXPECT_GT(strand::testing::check_each_lost_read(make, {0}, before, after), 5);
 }
 
 TEST(ChangelogAggregate, AKeyThatComesAndGoesInOneBatchIsNeverTold) {

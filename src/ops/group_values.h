@@ -43,9 +43,10 @@ class GroupValues : public state::ValueCounts {
     STRAND_OK(rows_.restore(sections, groups, mine));
     rows_.for_each([&](Id id) {
       by_bytes_.add(hash64(rows_.body(id)), id);
+      if (!rows_.intact().ok()) return;
       link(id, f(restored(id)));
     });
-    return Status();
+    return rows_.intact();
   }
   void snapshot(state::SnapshotBuilder& out) { rows_.snapshot(out); }
   void written(Epoch epoch, const std::vector<state::SectionRef>& refs) { rows_.written(epoch, refs); }

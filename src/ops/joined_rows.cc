@@ -118,7 +118,7 @@ Status JoinedRows::restore(const std::vector<state::Section>& sections, const Ow
     note(id);
   });
   std::ranges::sort(writes_, {}, &Write::at);
-  return Status();
+  return rows_.intact();
 }
 
 void JoinedRows::prefetch(Near near, uint64_t key_hash) const {
@@ -143,7 +143,7 @@ Result<int64_t> JoinedRows::forget(WallTime until) {
     const Id id = writes_.front().id;
     count_ -= rows_[id].head.count;
     erase(id);
-    rows_.let_go();
+    STRAND_OK(let_go());
     if (rows % kForgottenMost == 0) STRAND_OK(tidy());
   }
   return before - count_;

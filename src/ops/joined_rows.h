@@ -58,8 +58,12 @@ class JoinedRows {
   void keep_order() { ordered_ = true; }
   /// Before the first row; see LoggedRows.
   Status spill_to(state::SpillSpace* space) { return rows_.spill_to(space); }
-  /// Between rows of a batch: bytes are not looked at any more.
-  void let_go() const { rows_.let_go(); }
+  /// Between rows of a batch: bytes are not looked at any more. Error: that of LoggedRows::intact, behind
+  /// which the lists of keys may be wrong.
+  Status let_go() const {
+    rows_.let_go();
+    return rows_.intact();
+  }
   /// After a batch.
   Status tidy() { return rows_.tidy(beside()); }
   /// Asks for the memory that a look for a key will read, in three steps.

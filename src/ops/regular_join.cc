@@ -63,7 +63,7 @@ class RegularJoin : public Operator {
       for (size_t i = from; i < to; ++i) {
         look_ahead(rows_[side], reader, i);
         STRAND_OK(process_row(side, batch, i, partners_of(i - from), rows));
-        for (const JoinedRows& each : rows_) each.let_go();
+        for (const JoinedRows& each : rows_) STRAND_OK(each.let_go());
       }
     }
     context_->ledger->add(Entry::kOut, rows.rows());
@@ -148,7 +148,7 @@ class RegularJoin : public Operator {
     for (; i < reader.rows.size() && partners_.size() < kPartnersMax; ++i) {
       look_ahead(rows_[1 - side], reader, i);
       if (!reader.null_key(batch, i)) rows_[1 - side].partners_of(reader.key(i), partners_);
-      rows_[1 - side].let_go();
+      STRAND_OK(rows_[1 - side].let_go());
       ends_.push_back(partners_.size());
     }
     if (condition_ != nullptr && !partners_.empty()) STRAND_OK(keep_partners(side, batch, from));
@@ -187,7 +187,7 @@ class RegularJoin : public Operator {
     for (size_t n = 0, p = 0; n < ends_.size(); ++n) {
       for (; p < ends_[n]; ++p) {
         condition_->add(side, batch, readers_[side].rows[from + n], rows_[1 - side].bytes(partners_[p]));
-        rows_[1 - side].let_go();
+        STRAND_OK(rows_[1 - side].let_go());
         if (condition_->pairs() == JoinCondition::kPairsMax) STRAND_OK(judge());
       }
     }

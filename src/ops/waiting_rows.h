@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "columnar/batch.h"
 
 namespace strand::ops {

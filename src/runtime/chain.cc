@@ -3,10 +3,25 @@
 #include <algorithm>
 
 #include "runtime/in_flight.h"
+#include "state/spill/spill.h"
 
 namespace strand::runtime {
 
 using flow::Batch;
+
+namespace {
+
+/// Nothing may follow of state that could not be read: of such an operator no row goes on, no call succeeds.
+Status intact(const Slot& slot) {
+  const state::SpillSpace* const space = slot.context.spill;
+  return space == nullptr ? Status() : space->intact().at(slot.label);
+}
+/// What a call of the operator returned.
+Status after(const Slot& slot, Status status) {
+  return status.ok() ? intact(slot) : std::move(status).at(slot.label);
+}
+
+}  // namespace
 
 /// What an operator emits, passed on.
 class Chain::SlotEmitter final : public flow::Emitter {
@@ -14,6 +29,7 @@ class Chain::SlotEmitter final : public flow::Emitter {
   SlotEmitter(Chain& chain, size_t slot, bool held) : chain_(chain), slot_(chain.slots[slot]), held_(held) {}
   Status emit(Port port, Batch batch) override {
     if (batch.rows() == 0) return Status();
+    STRAND_OK(intact(slot_));
     return chain_.rows_to_all(slot_.outputs[static_cast<size_t>(port)], batch, held_);
   }
   bool wanted(Port port) const override { return !slot_.outputs[static_cast<size_t>(port)].empty(); }
@@ -31,7 +47,8 @@ Status Chain::open(const std::map<std::string, std::vector<state::Section>>& sec
     slot.context.ledger = &slot.ledger;
     STRAND_OK(slot.op->open(slot.context));
     const auto parts = sections.find(slot.context.operator_id);
-    if (parts != sections.end() && !parts->second.empty()) STRAND_OK(slot.op->restore(parts->second));
+    if (parts != sections.end() && !parts->second.empty())
+      STRAND_OK(after(slot, slot.op->restore(parts->second)));
   }
   return Status();
 }
@@ -54,7 +71,7 @@ Status Chain::process(const Target& target, const Batch& batch, bool held) {
   const auto input = static_cast<int>(target.input);
   if (!held && input == 1) slot.ledger.add(obs::Entry::kInRight, batch.rows());
   Status status = held ? slot.op->process_held(batch, out) : slot.op->process(input, batch, out);
-  return std::move(status).at(slot.label);
+  return after(slot, std::move(status));
 }
 
 Status Chain::rows_to_all(const std::vector<Target>& targets, const Batch& batch, bool held) {
@@ -79,7 +96,7 @@ Status Chain::pass_on(size_t index, const TimeEvents& events) {
     if (const auto* watermark = std::get_if<flow::Watermark>(&event)) {
       slot.context.reach(watermark->time);
       SlotEmitter out(*this, index, false);
-      STRAND_OK(slot.op->advance(out).at(slot.label));
+      STRAND_OK(after(slot, slot.op->advance(out)));
       if (!defences.t3_late_as_closed) slot.context.reach(watermark->time - Duration{1});
       // The end of input is told by `end`, behind everything that max() has fired.
       if (watermark->time == EventTime::max() || slot.op->makes_time()) continue;
@@ -122,7 +139,7 @@ Status Chain::end(const Target& target) {
   STRAND_OK(pass_on(target.index, events));
   if (!slot.time->ended()) return Status();
   SlotEmitter out(*this, target.index, false);
-  STRAND_OK(slot.op->finish(out).at(slot.label));
+  STRAND_OK(after(slot, slot.op->finish(out)));
   return end_to_all(slot.outputs);
 }
 
@@ -150,7 +167,7 @@ Status Chain::status_to_all(const Outputs& outputs, bool idle) {
 Status Chain::tell_held() {
   for (size_t i = 0; defences.held_rows && i < slots.size(); ++i) {
     SlotEmitter out(*this, i, true);
-    STRAND_OK(slots[i].op->emit_held(out));
+    STRAND_OK(after(slots[i], slots[i].op->emit_held(out)));
   }
   for (auto& gate : gates) gate->broadcast(flow::HeldEnd{});
   return Status();
@@ -161,7 +178,7 @@ Result<bool> Chain::wake(WallTime now) {
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].op->next_wakeup() > now) continue;
     SlotEmitter out(*this, i, false);
-    STRAND_OK(slots[i].op->on_wakeup(out));
+    STRAND_OK(after(slots[i], slots[i].op->on_wakeup(out)));
     fired = true;
   }
   return fired;
@@ -177,11 +194,11 @@ Status Chain::barrier(const flow::Barrier& barrier, state::SnapshotBuilder& out,
                       checkpoint::TaskParts& parts) {
   for (size_t i = 0; defences.barrier_buffers && i < slots.size(); ++i) {
     SlotEmitter emitter(*this, i, false);
-    STRAND_OK(slots[i].op->before_barrier(emitter));
+    STRAND_OK(after(slots[i], slots[i].op->before_barrier(emitter)));
   }
   for (Slot& slot : slots) {
     out.set_operator(slot.context.operator_id);
-    STRAND_OK(slot.op->snapshot(barrier.epoch, out));
+    STRAND_OK(after(slot, slot.op->snapshot(barrier.epoch, out)));
     checkpoint::OperatorPart& part = parts[slot.context.operator_id];
     part.ledger = slot.ledger;
     if (!slot.op->judges_lateness() || !defences.t1_floor) continue;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/pipeline_task.h"
+#include "state/spill/memory_spill.h"
 
 namespace strand::runtime {
 namespace {
@@ -160,6 +161,49 @@ TEST_F(TwoInputTask, OneOutputMayFeedBothInputs) {
   ASSERT_TRUE(chain.watermark_to_all(source, {3}).ok());
   ASSERT_TRUE(chain.end_to_all(source).ok());
   EXPECT_THAT(lines_, ElementsAre("left 1", "right 1", "time 3", "time max", "finish"));
+}
+
+/// Passes rows on; of a batch of more than one row it cannot read what it has of it.
+class Forgets final : public flow::Operator {
+ public:
+  Status open(flow::OperatorContext& context) override {
+    context_ = &context;
+    return Status();
+  }
+  Status process(int, const flow::Batch& batch, flow::Emitter& out) override {
+    if (batch.rows() > 1)
+      context_->spill->lose(Status(ErrorCode::kIo, "/local/1.log: the disk does not answer"));
+    return out.emit(Port::kMain, batch);
+  }
+
+ private:
+  flow::OperatorContext* context_ = nullptr;
+};
+
+TEST(LostChain, NoRowGoesOnBehindALostReadAndNoBarrierPasses) {
+  const auto space = state::make_memory_space(0);
+  std::vector<std::string> lines;
+  Chain chain;
+  chain.slots.resize(2);
+  chain.slots[0].op = std::make_unique<Forgets>();
+  chain.slots[1].op = std::make_unique<Diary>(lines);
+  for (Slot& slot : chain.slots) {
+    slot.time = std::make_unique<time::OperatorTime>(std::vector<size_t>{1});
+    slot.context.spill = space.get();
+  }
+  chain.slots[0].label = "join";
+  chain.slots[0].outputs[0] = {{.index = 1}};
+  ASSERT_TRUE(chain.open({}).ok());
+  const Target entry{};
+  ASSERT_TRUE(chain.rows(entry, rows(1), false).ok());
+  EXPECT_THAT(std::exchange(lines, {}), ElementsAre("left 1"));
+  const std::string told = chain.rows(entry, rows(2), false).to_string();
+  EXPECT_EQ(told, "STRAND-5000  join: /local/1.log: the disk does not answer");
+  EXPECT_FALSE(chain.watermark(entry, {3}).ok());
+  state::SnapshotBuilder out(Epoch{1}, {0, 127});
+  checkpoint::TaskParts parts;
+  EXPECT_FALSE(chain.barrier({Epoch{1}, flow::BarrierKind::kCheckpoint}, out, parts).ok());
+  EXPECT_THAT(lines, IsEmpty()) << "nothing goes on";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "state/cold_records.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -9,12 +10,8 @@
 namespace strand::state {
 
 namespace {
-constexpr int64_t kRecordOverhead = 64;  // in the table of records
-
-/// With the reason: nobody else can tell it.
-void require_read(const Status& status) {
-  if (!status.ok()) check_failed(__FILE__, __LINE__, ("state can be read: " + status.to_string()).c_str());
-}
+constexpr int64_t kRecordOverhead = 64;   // in the table of records
+constexpr uint32_t kNothingBytes = 8192;  // of the body: more than there are columns
 }  // namespace
 
 void ChunkBytes::move_to(std::shared_ptr<const SpillBlock> block) {
@@ -34,7 +31,23 @@ int64_t ColdRecords::most() const {
   return std::max(share - beside_, share / 4);
 }
 
+const char* ColdRecords::nothing() {
+  static const auto record = [] {
+    std::array<char, 2 * kNothingBytes> bytes{};
+    std::memcpy(bytes.data() + sizeof(uint32_t), &kNothingBytes, sizeof kNothingBytes);  // see RowLog
+    return bytes;
+  }();
+  return record.data();
+}
+
+const char* ColdRecords::lose(Status why) {
+  lost_ = true;
+  space_.lose(std::move(why));
+  return nothing();
+}
+
 const char* ColdRecords::find(uint64_t place) {
+  if (lost_) return nothing();
   if (const auto known = young_.by_place.find(place); known != young_.by_place.end())
     return known->second.first.get();
   const auto known = old_.by_place.find(place);
@@ -56,12 +69,16 @@ const char* ColdRecords::read(uint64_t place, const ChunkBytes& chunk, size_t fr
                               const std::function<size_t(const char*)>& size_of) {
   const size_t guessed = std::min(guess_, until - from);
   scratch_.resize(guessed);
-  require_read(chunk.read(from, guessed, scratch_.data()));
+  if (Status status = chunk.read(from, guessed, scratch_.data()); !status.ok())
+    return lose(std::move(status));
   const size_t size = size_of(scratch_.data());
   STRAND_CHECK(from + size <= until);
   auto bytes = std::make_unique_for_overwrite<char[]>(size);
   std::memcpy(bytes.get(), scratch_.data(), std::min(size, guessed));
-  if (size > guessed) require_read(chunk.read(from + guessed, size - guessed, bytes.get() + guessed));
+  if (size > guessed) {
+    Status status = chunk.read(from + guessed, size - guessed, bytes.get() + guessed);
+    if (!status.ok()) return lose(std::move(status));
+  }
   guess_ = std::max(kLeastRead, size);
   return keep(place, std::move(bytes), size);
 }

@@ -35,7 +35,8 @@ class ChunkBytes {
 /// `let_go`, and then as many of those that were read last as there is room for. Belongs to one log, which is
 /// one of the tables that share the memory of the space.
 ///
-/// A read that fails ends the process: what was wanted cannot be known, and a restart has it in its snapshot.
+/// Where a read fails, the space is told (`SpillSpace::lose`), and from then on every record is `nothing`, so
+/// that the row at hand comes to its end: a body of zeros, which decodes to NULLs.
 class ColdRecords {
  public:
   ColdRecords(SpillSpace& space, std::unique_ptr<SpillBlocks> blocks)
@@ -54,8 +55,12 @@ class ColdRecords {
   int64_t end_most() const { return most() - records_most(); }
   void set_beside(int64_t bytes) { beside_ = bytes; }
 
+  /// Ok while every read has succeeded.
+  Status intact() const { return lost_ ? space_.intact() : Status(); }
   /// A record that was read, or null.
   const char* find(uint64_t place);
+  /// Instead of a record that cannot be read.
+  static const char* nothing();
   /// Reads the record at `from`, of which the chunk has no more than until - from bytes; `size_of` tells its
   /// size by its first bytes.
   const char* read(uint64_t place, const ChunkBytes& chunk, size_t from, size_t until,
@@ -73,10 +78,12 @@ class ColdRecords {
   int64_t most() const;
   const char* keep(uint64_t place, std::unique_ptr<char[]> bytes, size_t size);
   void turn();
+  const char* lose(Status why);
 
   SpillSpace& space_;
   std::unique_ptr<SpillBlocks> blocks_;
   int64_t beside_ = 0;
+  bool lost_ = false;
   Records young_;  // read since the last turn
   Records old_;
   std::string scratch_;

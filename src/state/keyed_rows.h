@@ -54,7 +54,7 @@ class KeyedRows : private LoggedRows<Row> {
   Status restore(const std::vector<Section>& sections, KeyGroupRange groups, Mine&& mine) {
     STRAND_OK(Rows::restore(sections, groups, mine));
     for_each([&](Id id) { index_.add(hash(id), id); });
-    return Status();
+    return Rows::intact();
   }
   /// Row `i` of a batch is about to be looked for: asks for what the rows behind it will read, whose keys
   /// have the hash hash_of(row).

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "state/row_log.h"
@@ -44,14 +45,14 @@ class LoggedRows {
   void replace(Id id, std::string_view body) {
     Slot& slot = slot_of(id);
     const RowLog::Record old = log_.record_at(slot.at);
-    log_.dead(old.size);
+    end_record(old.size);
     slot.at = log_.row(id, old.hash, &slot.row.head, body);
   }
   /// The head has been changed.
   void changed(Id id) { log_.head(id, &slot_of(id).row.head); }
   void erase(Id id) {
     Slot& slot = slot_of(id);
-    log_.dead(log_.record_at(slot.at).size);
+    end_record(log_.record_at(slot.at).size);
     log_.end_of(id);
     slot.at = {};
     free_.push_back(id);
@@ -64,18 +65,23 @@ class LoggedRows {
   uint64_t hash(Id id) const { return log_.hash_at(slot_of(id).at); }
   int64_t size() const { return used_; }
   int64_t memory_bytes() const { return log_.memory_bytes() + slot_bytes(); }
-  /// In the order of their numbers. Lets each go before the next one.
+  /// In the order of their numbers. Lets each go before the next one; ends behind one that could not be
+  /// read.
   template <class F>
   void for_each(F&& f) const {
     for (Id id = 0; id < numbers_; ++id) {
       if (!slot_of(id).at) continue;
       f(id);
+      if (!log_.intact().ok()) return;
       log_.let_go();
     }
   }
   /// Between rows of a batch: no body is looked at any more, so memory need not hold what the next one does
   /// not read.
   void let_go() const { log_.let_go(); }
+  /// Ok while every body was read. Else what follows of the last one is wrong: no more may be done with these
+  /// rows.
+  Status intact() const { return log_.intact(); }
   void prefetch(Id id) const {
     if (id < numbers_) __builtin_prefetch(&slot_of(id));
   }
@@ -84,9 +90,10 @@ class LoggedRows {
   }
 
   /// Shortens the log by some of what is dead, and hands over what has no room in memory, where the owner
-  /// has that many bytes for these rows besides. Errors: kDiskFull, kIo.
+  /// has that many bytes for these rows besides. Errors: kDiskFull, kIo, that of `intact`.
   Status tidy(int64_t beside = 0) {
-    uint64_t left = kTidyFactor * (log_.end() - tidied_);
+    STRAND_OK(intact());
+    uint64_t left = kTidyFactor * (log_.end() - tidied_ + std::exchange(freed_, 0));
     while (left > 0 && log_.owes()) {
       STRAND_OK(log_.reach_oldest());
       const RowLog::Record record = log_.oldest();
@@ -117,7 +124,7 @@ class LoggedRows {
 
  private:
   static constexpr uint64_t kNowhere = ~uint64_t{0};
-  static constexpr uint64_t kTidyFactor = 4;  // bytes looked at for a byte written
+  static constexpr uint64_t kTidyFactor = 4;  // bytes looked at for a byte written or freed
   static constexpr uint32_t kSlotBits = 10;
   static constexpr size_t kSlots = size_t{1} << kSlotBits;
   struct Slot {
@@ -126,6 +133,10 @@ class LoggedRows {
   };
 
   Slot& slot_of(Id id) const { return slots_[id >> kSlotBits][id & (kSlots - 1)]; }
+  void end_record(size_t size) {
+    log_.dead(size);
+    freed_ += size;
+  }
   void put(Id id, uint64_t hash, const Head& head, std::string_view body) {
     Slot& slot = slot_of(id);
     slot.row = Row{};
@@ -220,6 +231,7 @@ class LoggedRows {
   Id numbers_ = 0;
   int64_t used_ = 0;
   uint64_t tidied_ = 0;
+  uint64_t freed_ = 0;  // bytes that ended since
 };
 
 }  // namespace strand::state

@@ -32,11 +32,13 @@ class RowIndex {
     place(mark_of(hash) << 32 | (uint64_t{id} + 1));
     ++used_;
   }
-  /// A row that is there.
+  /// A row that is there; where it was read wrong (ColdRecords::nothing), nothing happens.
   void erase(uint64_t hash, Id id) {
     const uint64_t gone = mark_of(hash) << 32 | (uint64_t{id} + 1);
     uint64_t hole = gone >> 32 & mask();
-    while (slots_[hole] != gone) hole = (hole + 1) & mask();
+    for (; slots_[hole] != gone; hole = (hole + 1) & mask()) {
+      if (slots_[hole] == 0) return;
+    }
     slots_[hole] = 0;
     for (uint64_t at = (hole + 1) & mask(); slots_[at] != 0; at = (at + 1) & mask()) {
       const uint64_t home = slots_[at] >> 32 & mask();

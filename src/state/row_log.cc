@@ -175,6 +175,7 @@ RowLog::Record RowLog::record_of(const char* bytes, At at) const {
 }
 
 const char* RowLog::read_cold(uint64_t place) const {
+  STRAND_CHECK(cold_ != nullptr);
   if (const char* const known = cold_->find(place)) return known;
   const auto cold_end = chunks_.begin() + static_cast<std::ptrdiff_t>(cold_chunks_);
   const auto behind = std::ranges::upper_bound(chunks_.begin(), cold_end, place, {}, &Chunk::from);

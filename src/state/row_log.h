@@ -52,7 +52,8 @@ class RowLog {
       at.bits_ = kCold | place;
       return at;
     }
-    explicit operator bool() const { return bits_ != 0; }
+    explicit operator bool() const { return bits_ != kNowhere; }
+    /// Nowhere is cold: a look at a row that is not there costs no check where all is in memory.
     bool is_cold() const { return (bits_ & kCold) != 0; }
     uint64_t place() const { return bits_ & ~kCold; }
     const char* memory() const { return reinterpret_cast<const char*>(bits_); }
@@ -60,7 +61,8 @@ class RowLog {
 
    private:
     static constexpr uint64_t kCold = uint64_t{1} << 63;
-    uint64_t bits_ = 0;
+    static constexpr uint64_t kNowhere = ~uint64_t{0};
+    uint64_t bits_ = kNowhere;
   };
   struct Record {
     Kind kind;
@@ -90,13 +92,16 @@ class RowLog {
   /// Rows that were adopted and count have that many bytes.
   void alive(size_t size) { live_ += size; }
 
-  /// What is read from the local disk is good until `let_go`.
+  /// What is read from the local disk is good until `let_go`. Where that fails it is a record of nothing, and
+  /// `intact` says so from then on.
   Record record_at(At at) const { return record_of(bytes_at(at), at); }
   std::string_view body_at(At at) const;
   uint64_t hash_at(At at) const;
   void let_go() const {
     if (cold_ != nullptr) cold_->let_go();
   }
+
+  Status intact() const { return cold_ == nullptr ? Status() : cold_->intact(); }
 
   bool owes() const { return end_ - begin_ > 2 * live_ + kSlackBytes; }
   /// Reads what `oldest` tells of, where that is on the local disk. Error: kIo.

@@ -14,6 +14,7 @@
 #include "columnar/batch.h"
 #include "flow/operator.h"
 #include "state/snapshot.h"
+#include "state/spill/spill.h"
 #include "tests/support/memory_file_system.h"
 
 namespace strand::testing {
@@ -146,7 +147,9 @@ class OperatorHarness {
 
  private:
   struct Collector : flow::Emitter {
+    explicit Collector(const state::SpillSpace* of) : space(of) {}
     Status emit(Port port, flow::Batch batch) override {
+      if (space != nullptr) STRAND_OK(space->intact());
       sizes.push_back(batch.rows());
       if (port == Port::kMain) main.push_back(batch);
       batch.for_each_row([&](int64_t row) { rows[port].push_back(columnar::row_to_string(batch, row)); });
@@ -157,6 +160,7 @@ class OperatorHarness {
       told.push_back(time.millis);
       return Status();
     }
+    const state::SpillSpace* space;
     std::vector<int64_t> told;
     std::map<Port, std::vector<std::string>> rows;
     std::vector<int64_t> sizes;
@@ -171,7 +175,7 @@ class OperatorHarness {
   void start(int32_t parallelism, const HarnessSnapshot* snapshot) {
     subtasks_.clear();
     account_ = std::make_unique<obs::MemoryAccount>();
-    held_ = Collector{};
+    held_ = Collector(space_);
     if (snapshot != nullptr) epoch_ = std::max(epoch_, snapshot->epoch.value);
     subtasks_.resize(static_cast<size_t>(parallelism));
     for (int32_t i = 0; i < parallelism; ++i) start_subtask(i, parallelism, snapshot);
@@ -210,11 +214,16 @@ class OperatorHarness {
       }
     }
     require(subtask.op->open(context));
-    if (!parts.empty()) require(subtask.op->restore(parts));
-    if (snapshot != nullptr) require(subtask.op->emit_held(held_));
+    if (!parts.empty()) require(after(subtask.op->restore(parts)));
+    if (snapshot != nullptr) require(after(subtask.op->emit_held(held_)));
+  }
+  /// Nothing may follow of state that could not be read.
+  Status after(Status status) const {
+    return status.ok() && space_ != nullptr ? space_->intact() : std::move(status);
   }
   static void require(const Status& status) { ASSERT_TRUE(status.ok()) << status.to_string(); }
-  void ok(Subtask& subtask, const Status& status) {
+  void ok(Subtask& subtask, const Status& returned) {
+    const Status status = after(returned);
     if (!status.ok()) last_failure_ = status;
     if (failures_expected_) return;
     ASSERT_TRUE(status.ok()) << status.to_string();
@@ -230,8 +239,8 @@ class OperatorHarness {
   state::SpillSpace* space_;
   std::unique_ptr<obs::MemoryAccount> account_;
   std::vector<Subtask> subtasks_;
-  std::unique_ptr<Collector> out_ = std::make_unique<Collector>();
-  Collector held_;
+  std::unique_ptr<Collector> out_ = std::make_unique<Collector>(space_);
+  Collector held_{space_};
   WallTime now_{0};
   int64_t epoch_ = 0;
   bool failures_expected_ = false;

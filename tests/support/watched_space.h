@@ -1,6 +1,7 @@
 // A spill space for tests: it counts what is read of logs, and its reads fail when told to.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -15,8 +16,8 @@ class WatchedSpace : public state::SpillSpace {
       : SpillSpace(table_bytes), inner_(state::make_memory_space(table_bytes)) {}
 
   int64_t reads() const { return reads_; }
-  /// Of logs, from now on.
-  void fail_reads() { fails_ = true; }
+  /// Of logs, from now on or behind the next `more`.
+  void fail_reads(int64_t more = 0) { fails_from_ = reads_ + more; }
 
   Result<std::shared_ptr<state::SpillStore>> open(state::SpillUse use) override {
     return inner_->open(std::move(use));
@@ -33,8 +34,8 @@ class WatchedSpace : public state::SpillSpace {
     Block(WatchedSpace& space, std::shared_ptr<const state::SpillBlock> inner)
         : space_(space), inner_(std::move(inner)) {}
     Status read(size_t from, size_t size, char* into) const override {
-      ++space_.reads_;
-      if (space_.fails_) return Status(ErrorCode::kIo, "/local/1.log: the disk does not answer");
+      if (space_.reads_++ >= space_.fails_from_)
+        return Status(ErrorCode::kIo, "/local/1.log: the disk does not answer");
       return inner_->read(from, size, into);
     }
 
@@ -58,7 +59,7 @@ class WatchedSpace : public state::SpillSpace {
 
   std::unique_ptr<state::SpillSpace> inner_;
   int64_t reads_ = 0;
-  bool fails_ = false;
+  int64_t fails_from_ = std::numeric_limits<int64_t>::max();
 };
 
 }  // namespace strand::testing

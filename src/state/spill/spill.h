@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/status.h"
 #include "env/env.h"
@@ -108,6 +110,20 @@ class SpillSpace {
   /// What the space holds itself, at most.
   virtual int64_t memory_bytes() const { return 0; }
 
+  /// A read in the middle of a row has failed, where no error can be returned: what follows of it must not
+  /// leave the job. The first reason counts. Any thread.
+  void lose(Status why) {
+    const std::lock_guard lock(mutex_);
+    if (why_lost_.ok()) why_lost_ = std::move(why);
+    lost_.store(true, std::memory_order_release);
+  }
+  /// That reason, for whoever emits or keeps what may follow of it.
+  Status intact() const {
+    if (!lost_.load(std::memory_order_acquire)) return Status();
+    const std::lock_guard lock(mutex_);
+    return why_lost_;
+  }
+
   /// One more table keeps state here.
   void join() { tables_.fetch_add(1, std::memory_order_relaxed); }
   void leave() { tables_.fetch_sub(1, std::memory_order_relaxed); }
@@ -124,6 +140,9 @@ class SpillSpace {
  private:
   int64_t table_bytes_;
   std::atomic<int> tables_{0};
+  std::atomic<bool> lost_{false};
+  mutable std::mutex mutex_;
+  Status why_lost_;
 };
 
 /// Makes the space of an attempt; none where all state stays in memory.
