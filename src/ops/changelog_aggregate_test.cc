@@ -105,6 +105,32 @@ TEST(ChangelogAggregate, KeysThatGoTakeNoMemory) {
   EXPECT_LT(op.memory_used(), 3 * kShare);
 }
 
+// Keys of which memory has no group any more go on from what was last known of them, with their values.
+TEST(ChangelogAggregate, GroupsLeaveMemoryAndComeBackWhenABatchAsksForThem) {
+  constexpr int64_t kShare = int64_t{1} << 20;
+  const auto space = state::make_memory_space(2 * kShare);
+  const auto make = [] { return make_group_aggregate(with_distinct(true)); };
+  OperatorHarness op(make, {0}, 1, std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  const auto all = [](const std::string& kind, int64_t value) {
+    std::vector<Change> changes;
+    for (int key = 0; key < 20'000; ++key) changes.push_back({kind, std::to_string(key), value});
+    return change_batch(changes);
+  };
+  op.batch(all("+I", 5));
+  EXPECT_LT(op.memory_used(), 6 * kShare) << "about 120 bytes of each, most of them of its two values";
+  op.output();
+  op.batch(change_batch({{"+I", "7", 3}, {"-D", "8", 5}, {"-D", "9", 4}}));
+  EXPECT_THAT(op.output(), UnorderedElementsAre("-U[7, 1, 5, 5, 1, 5]", "+U[7, 2, 8, 5, 2, 8]",
+                                                "-D[8, 1, 5, 5, 1, 5]", "-D[9, 1, 5, 5, 1, 5]"));
+  const auto snapshot = op.snapshot();
+  OperatorHarness restored(make, {0}, 2, op.files(), space.get());
+  restored.restore(snapshot, 2);
+  EXPECT_EQ(restored.held().size(), 19'998u);
+  restored.batch(change_batch({{"-D", "7", 5}, {"+I", "10", 5}}));
+  EXPECT_THAT(restored.output(), UnorderedElementsAre("-U[7, 2, 8, 5, 2, 8]", "+U[7, 1, 3, 3, 1, 3]",
+                                                      "-U[10, 1, 5, 5, 1, 5]", "+U[10, 2, 10, 5, 1, 5]"));
+}
+
 TEST(ChangelogAggregate, AReadThatFailsIsToldAndNothingFollowsOfIt) {
   using strand::testing::Steps;
   const Steps before = {[](OperatorHarness& op) {
@@ -143,10 +169,11 @@ TEST(ChangelogAggregate, ARestoreTellsAllTotalsAsHeldRows) {
   EXPECT_THAT(op.held(), UnorderedElementsAre("+I[a, 1, 5, 5]", "+I[b, 2, 7, 6]"));
 }
 
-RC_GTEST_PROP(ChangelogAggregate, EqualsATotalOfTheRowsThatAreThereWhereverItIsRestored, ()) {
+void check_totals(state::SpillSpace* space) {
   Random random(*rc::gen::arbitrary<uint64_t>());
   const bool changes = random.below(3) != 0;
-  auto op = job(with_distinct(changes));
+  OperatorHarness op([&] { return make_group_aggregate(with_distinct(changes)); }, {0}, 1,
+                     std::make_shared<strand::testing::MemoryFileSystem>(), space);
   std::vector<Change> there;
   std::map<std::string, std::string> table;
   for (int step = 0; step < 60; ++step) {
@@ -189,6 +216,16 @@ RC_GTEST_PROP(ChangelogAggregate, EqualsATotalOfTheRowsThatAreThereWhereverItIsR
     RC_ASSERT(table == expected);
     if (random.below(4) == 0) op.restore(op.snapshot(), static_cast<int32_t>(1 + random.below(3)));
   }
+}
+
+RC_GTEST_PROP(ChangelogAggregate, EqualsATotalOfTheRowsThatAreThereWhereverItIsRestored, ()) {
+  check_totals(nullptr);
+}
+RC_GTEST_PROP(ChangelogAggregate, EqualsATotalWhereNothingStaysInMemory, ()) {
+  check_totals(state::make_memory_space(0).get());
+}
+RC_GTEST_PROP(ChangelogAggregate, EqualsATotalWhereSomeGroupsStayInMemory, ()) {
+  check_totals(state::make_memory_space(6'000).get());
 }
 
 }  // namespace

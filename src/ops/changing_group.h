@@ -17,6 +17,7 @@ struct ChangingGroup {
   state::ChangeAccumulators::State aggregates{};
   std::string emitted{};  // the aggregates as last emitted; empty if they were not
   bool touched = false;
+  bool used = false;                    // since groups left memory
   WallTime expiry = WallTime::never();  // until when the key is kept
   // Where its values and itself are logged rows.
   uint32_t first_value = ~uint32_t{0};

@@ -29,7 +29,6 @@ class GroupValues : public state::ValueCounts {
   bool put(size_t aggregate, std::string_view value) override;
   void clear() override;
 
-  /// A value that was restored.
   struct Restored {
     uint64_t hash;
     std::string_view key;
@@ -37,6 +36,17 @@ class GroupValues : public state::ValueCounts {
     std::string_view value;
     int64_t count;
   };
+  /// Calls f(value) for each of the group whose first value that is; f gives a Status. Errors: of a read.
+  template <class F>
+  Status each_of(Id first, F&& f) const {
+    for (Id id = first; id != kNone; id = rows_[id].next) {
+      const Restored value = restored(id);
+      STRAND_OK(rows_.intact());
+      STRAND_OK(f(value));
+      rows_.let_go();
+    }
+    return Status();
+  }
   /// Calls f(value) for each; f returns the first value of its group, which `at` would be told.
   template <class Mine, class F>
   Status restore(const std::vector<state::Section>& sections, KeyGroupRange groups, Mine&& mine, F&& f) {
@@ -54,6 +64,7 @@ class GroupValues : public state::ValueCounts {
   Status spill_to(state::SpillSpace* space) { return rows_.spill_to(space); }
   /// Between rows of a batch.
   void let_go() const { rows_.let_go(); }
+  Status intact() const { return rows_.intact(); }
   /// After a batch.
   Status tidy() { return rows_.tidy(static_cast<int64_t>(by_bytes_.bytes())); }
   int64_t memory_bytes() const { return rows_.memory_bytes() + static_cast<int64_t>(by_bytes_.bytes()); }

@@ -138,6 +138,13 @@ void ChangeAccumulators::move_values(State& state, ValueCounts& counts) const {
   for (size_t i = 0; i < state.kept.size(); ++i) kept_[i].move_values(state.kept[i], {&counts, i});
 }
 
+int64_t ChangeAccumulators::values(const State& state) {
+  int64_t values = 0;
+  for (const KeptValues& kept : state.kept)
+    values += std::max(kept.distinct, static_cast<int64_t>(kept.times.size()));
+  return values;
+}
+
 int64_t ChangeAccumulators::memory_bytes(const State& state) {
   auto bytes = static_cast<int64_t>(state.numbers.capacity());
   for (const KeptValues& kept : state.kept) bytes += KeptAggregate::memory_bytes(kept);

@@ -50,6 +50,8 @@ class ChangeAccumulators {
   Status restore(size_t aggregate, std::string_view value, int64_t times, State& state) const;
   /// Of a state that was written with all its values: gives `counts` those that it has from now on.
   void move_values(State& state, ValueCounts& counts) const;
+  /// How many different values are kept.
+  static int64_t values(const State& state);
   /// Beside sizeof(State).
   static int64_t memory_bytes(const State& state);
 
