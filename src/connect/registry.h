@@ -63,6 +63,8 @@ struct Connector {
   /// The metadata that its tables have, by key.
   std::function<std::vector<columnar::Field>(const std::map<std::string, std::string>& options)> metadata =
       {};
+  /// The metadata that rows may bring along to its tables, by key.
+  std::vector<columnar::Field> written_metadata = {};
   MakeLookup lookup = {};
   /// Whether a table with these options is one to be looked up; empty: each is.
   std::function<bool(const std::map<std::string, std::string>& options)> looks_up = {};

@@ -90,6 +90,9 @@ Result<sql::CompiledJob> compile_job(sql::SqlInput input, const connect::Registr
   const runtime::Tables tables(registry, {{}, "UTC", env});
   input.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
   input.checks.metadata = [&tables](const plan::TableSpec& table) { return tables.metadata(table); };
+  input.checks.written_metadata = [&tables](const plan::TableSpec& table) {
+    return tables.written_metadata(table);
+  };
   input.checks.shows_changes = [](const plan::TableSpec& table) {
     return codec::gives_changes(table.option("format"));
   };

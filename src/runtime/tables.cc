@@ -1,5 +1,7 @@
 #include "runtime/tables.h"
 
+#include <algorithm>
+
 namespace strand::runtime {
 
 namespace {
@@ -53,8 +55,16 @@ connect::TableContext Tables::context(const plan::Scan& scan, bool want_bad) con
 connect::TableContext Tables::context(const plan::SinkWrite& write) const {
   connect::TableContext out = context(write.table);
   std::vector<columnar::Field> fields;
-  for (const std::string& name : write.columns)
-    fields.push_back((*write.table.schema)[*write.table.schema->find(name)]);
+  for (const std::string& name : write.columns) {
+    if (const auto physical = write.table.schema->find(name)) {
+      fields.push_back((*write.table.schema)[*physical]);
+      continue;
+    }
+    const auto metadata = std::ranges::find(write.table.metadata, name, &plan::MetadataColumn::name);
+    STRAND_CHECK(metadata != write.table.metadata.end());
+    out.metadata[fields.size()] = metadata->key;
+    fields.push_back({name, metadata->type});
+  }
   out.schema = std::make_shared<columnar::Schema>(std::move(fields));
   out.writer = write.writer;
   out.closed_rows = write.closed_rows;
@@ -113,6 +123,11 @@ std::vector<columnar::Field> Tables::metadata(const plan::TableSpec& table) cons
   const auto connector = registry_.find(table.options, connect::TableUse::kRead);
   return connector.ok() && (*connector)->metadata ? (*connector)->metadata(table.options)
                                                   : std::vector<columnar::Field>();
+}
+
+std::vector<columnar::Field> Tables::written_metadata(const plan::TableSpec& table) const {
+  const auto connector = registry_.find(table.options, connect::TableUse::kWrite);
+  return connector.ok() ? (*connector)->written_metadata : std::vector<columnar::Field>();
 }
 
 Status Tables::check_write(const plan::SinkWrite& write) const {

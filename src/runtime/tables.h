@@ -35,6 +35,8 @@ class Tables {
 
   /// The metadata columns that the table may declare, by key.
   std::vector<columnar::Field> metadata(const plan::TableSpec& table) const;
+  /// Those of them that a writer may set.
+  std::vector<columnar::Field> written_metadata(const plan::TableSpec& table) const;
   /// Whether the three above would succeed. An error has no place yet.
   Status check_read(const plan::TableSpec& table) const;
   Status check_write(const plan::SinkWrite& write) const;

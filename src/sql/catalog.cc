@@ -37,6 +37,7 @@ Status add_columns(Table& table, const ast::CreateTable& statement) {
       }
       TableColumn added{column.name, column.type, 0, nullptr, column.place};
       added.metadata = table.spec.metadata.size();
+      added.is_virtual = column.is_virtual;
       table.spec.metadata.push_back({column.name, column.metadata_key, column.type});
       table.columns.push_back(std::move(added));
       continue;

@@ -22,6 +22,9 @@ struct TableColumn {
   ast::ExprPtr computed = nullptr;  // else it is physical, or metadata
   Place place;
   std::optional<size_t> metadata = {};  // its index in TableSpec::metadata
+  bool is_virtual = false;              // metadata that is read only
+
+  bool is_written() const { return !computed && !is_virtual; }
 };
 
 struct Table {

@@ -45,6 +45,9 @@ struct TableChecks {
   std::function<std::vector<columnar::Field>(const plan::TableSpec&)> metadata = [](const plan::TableSpec&) {
     return std::vector<columnar::Field>();
   };
+  /// Those that an INSERT into a table may set.
+  std::function<std::vector<columnar::Field>(const plan::TableSpec&)> written_metadata =
+      [](const plan::TableSpec&) { return std::vector<columnar::Field>(); };
 };
 
 struct SqlInput {

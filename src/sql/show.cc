@@ -92,7 +92,9 @@ Shown one_column(const std::string& name, const std::vector<std::string>& values
 std::string extras_of(const Table& table, size_t i) {
   const TableColumn& column = table.columns[i];
   if (column.computed) return "AS " + to_sql(*column.computed);
-  return column.metadata ? "METADATA FROM '" + table.spec.metadata[*column.metadata].key + "'" : "";
+  if (!column.metadata) return "";
+  return "METADATA FROM '" + table.spec.metadata[*column.metadata].key + "'" +
+         (column.is_virtual ? " VIRTUAL" : "");
 }
 
 }  // namespace

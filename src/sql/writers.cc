@@ -5,6 +5,7 @@
 #include "sql/coerce.h"
 #include "sql/provenance.h"
 #include "sql/upsert_keys.h"
+#include "sql/written_columns.h"
 
 namespace strand::sql {
 
@@ -58,9 +59,9 @@ std::string default_writer(const plan::TableSpec& table, const std::vector<std::
 }
 
 Result<std::vector<std::string>> Writers::target_columns(const ast::Insert& insert,
-                                                         const plan::TableSpec& table) const {
-  std::vector<std::string> all;
-  for (const columnar::Field& field : table.schema->fields()) all.push_back(field.name);
+                                                         const Table& declared) const {
+  const plan::TableSpec& table = declared.spec;
+  const std::vector<std::string> all = written_columns(declared);
   if (insert.columns.empty()) return all;
   std::vector<std::string> columns;
   for (const auto& [name, place] : insert.columns) {
@@ -115,7 +116,7 @@ Status Writers::claim(const plan::TableSpec& table, Writer writer) {
   return Status();
 }
 
-Result<Relation> Writers::assign(const Relation& rows, const plan::TableSpec& table,
+Result<Relation> Writers::assign(const Relation& rows, const Table& declared, const plan::TableSpec& table,
                                  const std::vector<std::string>& columns, const Place& place) {
   if (rows.columns.size() != columns.size()) {
     return error_at(ErrorCode::kTypeMismatch, place,
@@ -126,7 +127,7 @@ Result<Relation> Writers::assign(const Relation& rows, const plan::TableSpec& ta
   std::vector<ExprPtr> expressions;
   std::vector<Column> targets;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const columnar::TypePtr& type = (*table.schema)[*table.schema->find(columns[i])].type;
+    const columnar::TypePtr type = declared_type(declared, columns[i]);
     const Column& from = rows.columns[i];
     if (!can_assign(*from.type, *type)) {
       return error_at(ErrorCode::kTypeMismatch, place,
@@ -135,6 +136,8 @@ Result<Relation> Writers::assign(const Relation& rows, const plan::TableSpec& ta
           .hint("write CAST(… AS " + columnar::to_string(*columnar::with_nullable(type, true)) + ")");
     }
     Result<ExprPtr> value = coerce(expr::column(i, from.type), type);
+    if (value.ok() && !table.schema->find(columns[i]))
+      value = expr::resolve_cast(*value, written_type(table, columns[i]));
     if (!value.ok()) return located(std::move(value).status(), place);
     targets.push_back({columns[i], (*value)->type, from.time});
     expressions.push_back(*std::move(value));
@@ -163,7 +166,7 @@ Result<Relation> Writers::not_null(const Relation& rows, const plan::TableSpec& 
   std::vector<ExprPtr> values;
   std::vector<ExprPtr> present;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const columnar::TypePtr& type = (*table.schema)[*table.schema->find(columns[i])].type;
+    const columnar::TypePtr type = written_type(table, columns[i]);
     const bool guarded = !type->nullable && rows.columns[i].type->nullable && !is_key(table, columns[i]);
     values.push_back(expr::column(i, rows.columns[i].type));
     if (!guarded) continue;
@@ -356,8 +359,8 @@ Result<ast::Insert> Writers::with_partition(const ast::Insert& insert, const Tab
                                        : "it is by " + list_text(table.partitions));
   }
   if (insert.columns.empty() && !insert.partition.empty()) {
-    for (const columnar::Field& field : table.spec.schema->fields()) {
-      if (!is_fixed(field.name)) all.columns.emplace_back(field.name, insert.table_place);
+    for (const std::string& name : written_columns(table)) {
+      if (!is_fixed(name)) all.columns.emplace_back(name, insert.table_place);
     }
   }
   for (const ast::Insert::Partition& part : insert.partition) {
@@ -393,9 +396,9 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& written, const Place& p
         .hint("INSERT INTO a table");
   }
   STRAND_TRY(const ast::Insert insert, with_partition(written, *table));
-  plan::TableSpec spec = table->spec;
+  STRAND_TRY(plan::TableSpec spec, written_table(*table, binder_.checks()));
   STRAND_TRY(auto options, options_of(insert.hints, "the table of an INSERT"));
-  STRAND_TRY(const std::vector<std::string> columns, target_columns(insert, spec));
+  STRAND_TRY(const std::vector<std::string> columns, target_columns(insert, *table));
   std::string name = default_writer(spec, columns);
   if (const auto given = options.find("strand.writer"); given != options.end()) {
     name = given->second;
@@ -414,7 +417,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& written, const Place& p
       binder_.nodes(), binder_.nodes().unique_owner(name == "strand" ? spec.name : spec.name + "." + name));
   STRAND_TRY(Relation rows, bind_rows(insert));
   STRAND_OK(check_rows(rows, spec, insert.query->place, insert.deduplicates));
-  STRAND_TRY(rows, assign(rows, spec, columns, insert.query->place));
+  STRAND_TRY(rows, assign(rows, *table, spec, columns, insert.query->place));
   STRAND_TRY(rows, fit_key(rows, spec, columns, insert));
   const RowOrigin origin = row_origin(rows.input(), spec, columns);
   if (origin == RowOrigin::kMixed) {

@@ -24,12 +24,12 @@ class Writers {
     std::vector<std::string> columns;  // beside the key
     Place place;
   };
-  Result<std::vector<std::string>> target_columns(const ast::Insert& insert,
-                                                  const plan::TableSpec& table) const;
+  Result<std::vector<std::string>> target_columns(const ast::Insert& insert, const Table& table) const;
   static Result<ast::Insert> with_partition(const ast::Insert& insert, const Table& table);
   Result<Relation> bind_rows(const ast::Insert& insert);
   Status claim(const plan::TableSpec& table, Writer writer);
-  Result<Relation> assign(const Relation& rows, const plan::TableSpec& table,
+  /// `written`: the table as its connector takes it.
+  Result<Relation> assign(const Relation& rows, const Table& table, const plan::TableSpec& written,
                           const std::vector<std::string>& columns, const Place& place);
   Result<Relation> not_null(const Relation& rows, const plan::TableSpec& table,
                             const std::vector<std::string>& columns, const Place& place);

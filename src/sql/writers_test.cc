@@ -143,5 +143,49 @@ TEST(Writers, PrintBareSelectsWithTheOldRowBeforeTheNew) {
   EXPECT_TRUE(detail_of<plan::GroupAggregate>(plan, "print/group").update_before);
 }
 
+const std::string kTopic =
+    "CREATE TABLE topic (id BIGINT, sent TIMESTAMP(3) METADATA FROM 'timestamp', ad STRING, "
+    "place BIGINT METADATA FROM 'offset' VIRTUAL) WITH ('connector' = 'kafka');\n";
+
+/// With a connector that writes metadata: its `timestamp` alone.
+SqlInput with_timestamps(const std::string& sql) {
+  SqlInput input{.text = sql, .file = "job.sql"};
+  input.checks.written_metadata = [](const plan::TableSpec&) {
+    return std::vector<columnar::Field>{{"timestamp", columnar::timestamp_type(3, /*ltz=*/true)}};
+  };
+  return input;
+}
+
+TEST(Writers, SetMetadataThatIsNotVirtualAtItsPlaceAmongTheColumns) {
+  const plan::Plan plan =
+      job_of(with_timestamps(kTopic + "INSERT INTO topic SELECT n, other, ad_id FROM clicks;")).plan;
+  const auto sink = std::get<plan::SinkWrite>(plan.sinks[0]->detail);
+  EXPECT_THAT(sink.columns, ElementsAre("id", "sent", "ad"));
+  ASSERT_EQ(sink.table.metadata.size(), 1U) << "what is VIRTUAL is only read";
+  EXPECT_EQ(sink.table.metadata[0].key, "timestamp");
+  EXPECT_EQ(columnar::to_string(*(*plan.sinks[0]->inputs[0].node->output)[1].type), "TIMESTAMP_LTZ(3)")
+      << "in the type of the connector";
+  const plan::Plan named =
+      job_of(with_timestamps(kTopic + "INSERT INTO topic (ad, sent) SELECT ad_id, other FROM clicks;")).plan;
+  EXPECT_THAT(std::get<plan::SinkWrite>(named.sinks[0]->detail).columns, ElementsAre("ad", "sent"));
+}
+
+TEST(Writers, RefuseMetadataThatTheConnectorDoesNotWrite) {
+  const auto refusal = [](const std::string& column) {
+    const auto job = compile(with_timestamps(kDeclarations + "CREATE TABLE topic (id BIGINT, " + column +
+                                             ") WITH ('connector' = 'kafka');\n"
+                                             "INSERT INTO topic (id) SELECT n FROM clicks;"));
+    return job.ok() ? "it compiles" : job.status().to_string();
+  };
+  EXPECT_THAT(refusal("place BIGINT METADATA FROM 'offset'"),
+              HasSubstr("STRAND-2003  job.sql:2:32: metadata 'offset' of 'topic' cannot be written"));
+  EXPECT_EQ(refusal("place BIGINT METADATA FROM 'offset' VIRTUAL"), "it compiles");
+  EXPECT_THAT(refusal("sent ARRAY<INT> METADATA FROM 'timestamp'"), HasSubstr("STRAND-2004  job.sql:2:32"));
+  EXPECT_THAT(
+      error_of(kTopic + "INSERT INTO topic (id) SELECT n FROM clicks;"),
+      HasSubstr("STRAND-2003  job.sql:2:32: metadata column 'sent' of 'topic' would be written, and its "
+                "connector writes no metadata"));
+}
+
 }  // namespace
 }  // namespace strand::sql

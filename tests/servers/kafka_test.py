@@ -191,6 +191,23 @@ def test_keys_and_metadata(checks, binary, broker, folder):
                  "keys, metadata, and no row for a record without value" + (log if code else ""))
 
 
+def test_written_metadata(checks, binary, broker, folder):
+    """Times and headers of records are what the job says, also in a transaction and beside a key."""
+    columns = "id BIGINT, t TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', h MAP<STRING, BYTES> METADATA FROM 'headers'"
+    rows = "SELECT a, TO_TIMESTAMP_LTZ(b, 3), MAP['n', CAST(c AS BYTES)] FROM (VALUES (1, 5000, 'x'), (2, 6000, 'y')) AS v (a, b, c)"
+    upsert = WITH.replace("= 'kafka'", "= 'upsert-kafka'") + ", 'key.format' = 'json'"
+    for topic, options, key, tail in (("plain", WITH, "", ""), ("exactly", f"{WITH}, {EXACTLY_ONCE}", "", ""),
+                                      ("upsert", upsert, ", PRIMARY KEY (id) NOT ENFORCED", " ON CONFLICT DO DEDUPLICATE")):
+        broker.create(topic, 1)
+        sql = f"CREATE TABLE copy ({columns}{key}) WITH ({options}, 'topic' = '{{topic:{topic}}}');\nINSERT INTO copy {rows}{tail};\n"
+        code, _, log = Job(binary, folder / topic, broker, sql).run()
+        checks.equal(code, DONE, f"{topic}: it writes" + (log if code else ""))
+        sql = f"CREATE TABLE back ({columns}) WITH ({WITH}, 'topic' = '{{topic:{topic}}}', {BOUNDED});\nSELECT id, t, CAST(h['n'] AS STRING) FROM back;\n"
+        code, out, log = Job(binary, folder / f"{topic}-back", broker, sql).run()
+        checks.equal((code, sorted(out.splitlines())), (DONE, ["+I[1, 1970-01-01 00:00:05.000Z, x]", "+I[2, 1970-01-01 00:00:06.000Z, y]"]),
+                     f"{topic}: the records have the times and headers of the rows" + (log if code else ""))
+
+
 def test_upsert(checks, binary, broker, folder):
     broker.create("changes", 1)
     broker.create("counts", 2)
@@ -303,4 +320,4 @@ def test_ad_clicks(checks, binary, broker, folder):
 
 if __name__ == "__main__":
     run_tests(__doc__, [test_copy, test_start_and_stop, test_reports_commit_nothing, test_transactions_are_read_when_committed, test_resume, test_bounded_resume,
-                        test_new_partitions, test_keys_and_metadata, test_upsert, test_refusals, test_one_owner, test_lost_marker, test_long_record, test_ad_clicks])
+                        test_new_partitions, test_keys_and_metadata, test_written_metadata, test_upsert, test_refusals, test_one_owner, test_lost_marker, test_long_record, test_ad_clicks])

@@ -209,6 +209,9 @@ Played play(const std::string& text, const std::vector<InputLine>& input, const 
   const runtime::Tables tables(registry, {{}, "UTC", nowhere.env()});
   source.checks.read = [&tables](const plan::TableSpec& table) { return tables.check_read(table); };
   source.checks.metadata = [&tables](const plan::TableSpec& table) { return tables.metadata(table); };
+  source.checks.written_metadata = [&tables](const plan::TableSpec& table) {
+    return tables.written_metadata(table);
+  };
   source.checks.looks_up = [&tables](const plan::TableSpec& table) { return tables.can_look_up(table); };
   source.checks.write = [&tables](const plan::SinkWrite& write) { return tables.check_write(write); };
   source.checks.shows_changes = [](const plan::TableSpec& table) {

@@ -46,12 +46,14 @@ void add_kafka_connectors(Registry& registry) {
   connector.source_options = source_option_names();
   connector.sink_options = sink_option_names(/*upsert=*/false);
   connector.metadata = record_metadata;
+  connector.written_metadata = written_metadata();
   connector.parallel_sink = true;
   registry.add("kafka", std::move(connector));
 
   Connector upsert;
   upsert.sink = [](const TableContext& table) { return make_sink(table, /*upsert=*/true); };
   upsert.sink_options = sink_option_names(/*upsert=*/true);
+  upsert.written_metadata = written_metadata();
   upsert.parallel_sink = true;
   registry.add("upsert-kafka", std::move(upsert));
 }

@@ -38,7 +38,34 @@ columnar::SchemaPtr without_prefix(const columnar::Schema& schema, size_t prefix
   return std::make_shared<columnar::Schema>(std::move(fields));
 }
 
+constexpr const char* kTimestamp = "timestamp";
+constexpr const char* kHeaders = "headers";
+
+/// Those whose name or value is NULL are left out, as Flink does.
+void append_headers(const columnar::Column& column, int64_t row, Outgoing& out) {
+  const columnar::Column& names = *column.child(0);
+  const columnar::Column& values = *column.child(1);
+  for (int64_t i = column.offsets()[row]; i < column.offsets()[row + 1]; ++i) {
+    if (names.is_null(i) || values.is_null(i)) continue;
+    Outgoing::Header header;
+    header.name_at = out.bytes.size();
+    header.name_size = names.string(i).size();
+    out.bytes += names.string(i);
+    header.value_at = out.bytes.size();
+    header.value_size = values.string(i).size();
+    out.bytes += values.string(i);
+    out.headers.push_back(header);
+  }
+}
+
 }  // namespace
+
+std::vector<columnar::Field> written_metadata() {
+  using columnar::make_type;
+  using columnar::TypeKind;
+  return {{kTimestamp, columnar::timestamp_type(3, /*ltz=*/true)},
+          {kHeaders, columnar::map_type(make_type(TypeKind::kString), make_type(TypeKind::kBytes))}};
+}
 
 Result<std::unique_ptr<OutgoingRows>> OutgoingRows::make(const TableContext& table,
                                                          const KafkaOptions& options) {
@@ -50,6 +77,8 @@ Result<std::unique_ptr<OutgoingRows>> OutgoingRows::make(const TableContext& tab
   made->bytes_max_ = bytes_max == options.properties.end()
                          ? kRecordBytesMax
                          : static_cast<size_t>(std::atoll(bytes_max->second.c_str()));
+  for (const auto& [column, key] : table.metadata)
+    (key == kTimestamp ? made->timestamp_ : made->headers_) = column;
   const auto prepare = [](Part& part, std::vector<columnar::Field> fields, size_t prefix,
                           const PartFormat& format) {
     part.schema = std::make_shared<columnar::Schema>(std::move(fields));
@@ -144,7 +173,7 @@ Status OutgoingRows::append(const Batch& rows, Outgoing& out) {
   out.bytes += value_.text;
   if (key_ != nullptr) out.bytes += key_->text;
   size_t i = 0;
-  Status fits;
+  Status status;
   rows.for_each_row([&](int64_t row) {
     const size_t at = i++;
     const RowKind kind = rows.kind(row);
@@ -158,10 +187,29 @@ Status OutgoingRows::append(const Batch& rows, Outgoing& out) {
       record.key_at = keys_at + key_->places[at].first;
       record.key_size = key_->places[at].second;
     }
-    if (fits.ok()) fits = check_size(out, record, rows, row);
+    if (status.ok()) status = check_size(out, record, rows, row);
     out.records.push_back(record);
+    if (status.ok()) status = append_metadata(rows, row, out);
   });
-  return fits;
+  return status;
+}
+
+/// To the newest record. A time before 1970 is none that a record could have, and 0 none that the library
+/// could be told.
+Status OutgoingRows::append_metadata(const Batch& rows, int64_t row, Outgoing& out) const {
+  Outgoing::Record& record = out.records.back();
+  if (headers_ && !rows.column(*headers_).is_null(row)) {
+    record.header = out.headers.size();
+    append_headers(rows.column(*headers_), row, out);
+    record.headers = out.headers.size() - record.header;
+  }
+  if (!timestamp_ || rows.column(*timestamp_).is_null(row)) return Status();
+  record.millis = rows.column(*timestamp_).values<int64_t>()[row];
+  if (record.millis > 0) return Status();
+  return Status(ErrorCode::kBadValue, "table " + table_ + ": the timestamp of a record must be later than " +
+                                          "1970-01-01 00:00:00 UTC, found " + std::to_string(record.millis) +
+                                          " ms")
+      .hint("write NULL for the time of sending, or a time since then");
 }
 
 Producing::Producing(const Client& client, rd_kafka_topic_t* topic, Partitioner partitioner, int32_t subtask)
@@ -185,7 +233,45 @@ Result<int32_t> Producing::next_partition() {
   return static_cast<int32_t>(turn_++ % partitions_);
 }
 
+/// The call for many records takes neither times nor headers.
+rd_kafka_resp_err_t Producing::produce_with_metadata(const Outgoing& out, const Outgoing::Record& record,
+                                                     int32_t partition) {
+  rd_kafka_headers_t* headers = nullptr;
+  if (record.headers > 0) headers = rd_kafka_headers_new(record.headers);
+  for (size_t i = record.header; i < record.header + record.headers; ++i) {
+    const Outgoing::Header& header = out.headers[i];
+    rd_kafka_header_add(headers, out.bytes.data() + header.name_at, static_cast<ssize_t>(header.name_size),
+                        out.bytes.data() + header.value_at, static_cast<ssize_t>(header.value_size));
+  }
+  auto* bytes = const_cast<char*>(out.bytes.data());
+  const rd_kafka_resp_err_t error = rd_kafka_producev(
+      client_.get(), RD_KAFKA_V_RKT(topic_), RD_KAFKA_V_PARTITION(partition),
+      RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+      RD_KAFKA_V_VALUE(record.has_value ? bytes + record.value_at : nullptr, record.value_size),
+      RD_KAFKA_V_KEY(record.has_key ? bytes + record.key_at : nullptr, record.key_size),
+      RD_KAFKA_V_TIMESTAMP(record.millis), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
+  // The library has taken the headers where it has taken the record.
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR && headers != nullptr) rd_kafka_headers_destroy(headers);
+  return error;
+}
+
+Result<size_t> Producing::produce_each(const Outgoing& out, size_t from) {
+  for (; from < out.records.size(); ++from) {
+    STRAND_TRY(const int32_t partition, next_partition());
+    const rd_kafka_resp_err_t error = produce_with_metadata(out, out.records[from], partition);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+    if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+      --turn_;
+      return from;
+    }
+    return client_.error(Side::kSink, error, std::string("write topic ") + rd_kafka_topic_name(topic_));
+  }
+  return from;
+}
+
 Result<size_t> Producing::produce(const Outgoing& out, size_t from) {
+  const auto plain = [](const Outgoing::Record& record) { return record.millis == 0 && record.headers == 0; };
+  if (!std::ranges::all_of(out.records, plain)) return produce_each(out, from);
   while (from < out.records.size()) {
     const size_t n = std::min(kChunk, out.records.size() - from);
     for (size_t i = 0; i < n; ++i) {

@@ -19,10 +19,29 @@ struct Outgoing {
     size_t value_size = 0;
     bool has_key = false;
     bool has_value = true;  // false: a tombstone
+    int64_t millis = 0;     // 0: the time of sending
+    size_t header = 0;      // the first of its headers
+    size_t headers = 0;
+  };
+  struct Header {
+    size_t name_at = 0;
+    size_t name_size = 0;
+    size_t value_at = 0;
+    size_t value_size = 0;
   };
   std::string bytes;
   std::vector<Record> records;
+  std::vector<Header> headers;
+
+  void clear() {
+    bytes.clear();
+    records.clear();
+    headers.clear();
+  }
 };
+
+/// The metadata that writers set: the record's `timestamp` and `headers`, by Flink's keys.
+std::vector<columnar::Field> written_metadata();
 
 /// Writes rows as records with Flink's layout: all columns of the table in its order, NULL for those that
 /// nobody sets; a key where the table has one. upsert-kafka: a deletion is a record without a value, and of
@@ -48,11 +67,14 @@ class OutgoingRows {
   Status check_size(const Outgoing& out, const Outgoing::Record& record, const columnar::Batch& rows,
                     int64_t row) const;
   Status check_kinds(const columnar::Batch& rows) const;
+  Status append_metadata(const columnar::Batch& rows, int64_t row, Outgoing& out) const;
 
   std::string table_;
   bool upsert_ = false;
   bool takes_changes_ = false;
   size_t bytes_max_ = 0;  // of a record: message.max.bytes
+  std::optional<size_t> timestamp_;  // of the rows' columns
+  std::optional<size_t> headers_;
   Part value_;
   std::unique_ptr<Part> key_;
 };
@@ -67,6 +89,9 @@ class Producing {
 
  private:
   Result<int32_t> next_partition();
+  rd_kafka_resp_err_t produce_with_metadata(const Outgoing& out, const Outgoing::Record& record,
+                                            int32_t partition);
+  Result<size_t> produce_each(const Outgoing& out, size_t from);
 
   const Client& client_;
   rd_kafka_topic_t* topic_;

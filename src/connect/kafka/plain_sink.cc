@@ -39,8 +39,7 @@ Status PlainSink::start(const flow::SinkStart& start) {
 
 Status PlainSink::write(const flow::Batch& rows, flow::WriteTag) {
   STRAND_CHECK(sent_ == waiting_.records.size());
-  waiting_.bytes.clear();
-  waiting_.records.clear();
+  waiting_.clear();
   sent_ = 0;
   STRAND_OK(rows_->append(rows, waiting_));
   rows_in_ += static_cast<int64_t>(waiting_.records.size());

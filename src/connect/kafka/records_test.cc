@@ -207,6 +207,59 @@ TEST(KafkaOutgoing, ChangesNeedAFormatThatHasAWordForThem) {
   EXPECT_EQ(written(table_of({kId}, {{"format", "debezium-json"}}), rows, false).size(), 2U);
 }
 
+// ---- metadata that is written
+
+const Field kSentAt{"sent", columnar::timestamp_type(3, /*ltz=*/true)};
+const Field kNotes{"notes", columnar::map_type(make_type(TypeKind::kString), make_type(TypeKind::kBytes))};
+
+/// The records of rows with the columns id, sent and notes, the last two of them metadata.
+Status append(std::vector<std::optional<int64_t>> times,
+              std::vector<std::map<std::string, std::optional<std::string>>> notes, Outgoing& out) {
+  TableContext table = table_of({kId}, {{"format", "json"}});
+  table.schema = std::make_shared<columnar::Schema>(Fields{kId, kSentAt, kNotes});
+  table.metadata = {{1, "timestamp"}, {2, "headers"}};
+  columnar::BatchBuilder rows(table.schema);
+  for (size_t i = 0; i < times.size(); ++i) {
+    rows.column(0).append(static_cast<int64_t>(i));
+    times[i] ? rows.column(1).append(*times[i]) : rows.column(1).append_null();
+    for (const auto& [name, value] : notes[i]) {
+      rows.column(2).child(0).append_string(name);
+      value ? rows.column(2).child(1).append_string(*value) : rows.column(2).child(1).append_null();
+    }
+    rows.column(2).close_nested();
+    rows.end_row();
+  }
+  auto maker = OutgoingRows::make(table, *read_options(table, Side::kSink, false));
+  EXPECT_TRUE(maker.ok()) << maker.status().to_string();
+  return (*maker)->append(rows.finish(), out);
+}
+
+TEST(KafkaOutgoing, MetadataStandsBesideTheRecordAndNotInIt) {
+  Outgoing out;
+  ASSERT_TRUE(
+      append({1'704'103'200'000, std::nullopt}, {{{"a", "x"}, {"b", std::nullopt}, {"c", "yz"}}, {}}, out)
+          .ok());
+  ASSERT_EQ(out.records.size(), 2U);
+  const auto part = [&](size_t at, size_t size) { return out.bytes.substr(at, size); };
+  EXPECT_EQ(part(out.records[0].value_at, out.records[0].value_size), R"({"id":0})");
+  EXPECT_EQ(out.records[0].millis, 1'704'103'200'000);
+  EXPECT_EQ(out.records[1].millis, 0) << "the time of sending";
+  std::vector<std::string> headers;
+  for (const auto& header : out.headers)
+    headers.push_back(part(header.name_at, header.name_size) + "=" +
+                      part(header.value_at, header.value_size));
+  EXPECT_THAT(headers, ElementsAre("a=x", "c=yz")) << "one without a value is none";
+  EXPECT_EQ(out.records[0].headers, 2U);
+  EXPECT_EQ(out.records[1].headers, 0U);
+}
+
+TEST(KafkaOutgoing, ATimestampBefore1970IsRefused) {
+  Outgoing out;
+  const Status status = append({-1}, {{}}, out);
+  EXPECT_EQ(status.code(), ErrorCode::kBadValue);
+  EXPECT_THAT(status.message(), HasSubstr("later than 1970-01-01 00:00:00 UTC, found -1 ms"));
+}
+
 TEST(KafkaOutgoing, CsvRecordsMayHoldLineBreaks) {
   const auto rows = batch_of({kId, kAd}, {{RowKind::kInsert, 1, "a\nb"}, {RowKind::kInsert, 2, "c"}});
   EXPECT_THAT(written(table_of({kId, kAd}, {{"format", "csv"}}), rows, false),

@@ -240,8 +240,7 @@ Status KafkaTransactions::write(const Marker& marker, const std::vector<table::B
 Status KafkaTransactions::produce(const std::vector<table::BatchPtr>& rows, Id& id) {
   int64_t waited = 0;
   for (const table::BatchPtr& batch : rows) {
-    outgoing_.bytes.clear();
-    outgoing_.records.clear();
+    outgoing_.clear();
     STRAND_OK(rows_->append(*batch, outgoing_));
     for (size_t sent = 0; sent < outgoing_.records.size();) {
       STRAND_TRY(const size_t now, id.producing->produce(outgoing_, sent));
