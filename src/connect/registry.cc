@@ -15,6 +15,15 @@ Result<std::optional<Duration>> duration_option(const TableContext& table, const
       .hint("leave it out for the default");
 }
 
+std::string text_option(const TableContext& table, const std::string& key, const std::string& otherwise) {
+  const auto found = table.options.find(key);
+  return found == table.options.end() ? otherwise : found->second;
+}
+
+Status bad_option(std::string message, std::string hint) {
+  return Status(ErrorCode::kBadOption, std::move(message)).hint(std::move(hint));
+}
+
 std::vector<std::string> Registry::names() const {
   std::vector<std::string> names;
   for (const auto& [name, connector] : connectors_) names.push_back(name);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "columnar/batch.h"
 #include "columnar/type.h"
 #include "env/env.h"
 #include "flow/lookup.h"
@@ -18,6 +19,9 @@
 #include "obs/memory.h"
 
 namespace strand::connect {
+
+/// Whether a query wants the rows of a partition: of its one row, a column for each of `partitions`.
+using WantsPartition = std::function<Result<bool>(const columnar::Batch& values)>;
 
 /// What a connector is told about a table that it reads or writes.
 struct TableContext {
@@ -34,6 +38,8 @@ struct TableContext {
   bool provisional = false;                   // sinks: F4 applies
   std::vector<std::string> lookup_keys = {};  // lookups: the columns that keys are of
   bool want_bad = false;                      // sources: somebody reads T$bad
+  std::vector<std::string> partitions = {};   // PARTITIONED BY
+  WantsPartition wants_partition = {};        // sources; empty: all
   std::string zone = "UTC";
   env::Env env;
   obs::EventSink* events = nullptr;
@@ -42,6 +48,11 @@ struct TableContext {
 
 /// The duration that an option holds, if it is there. Errors: kBadOption, which names the option.
 Result<std::optional<Duration>> duration_option(const TableContext& table, const std::string& key);
+
+/// The text that an option holds, or `otherwise`.
+std::string text_option(const TableContext& table, const std::string& key, const std::string& otherwise = "");
+/// kBadOption.
+Status bad_option(std::string message, std::string hint);
 
 using MakeFinder = std::function<Result<std::unique_ptr<flow::ShardFinder>>(const TableContext&)>;
 using MakeReader = std::function<Result<std::unique_ptr<flow::SourceReader>>(const TableContext&)>;

@@ -13,11 +13,6 @@ namespace {
 constexpr std::string_view kScheme = "jdbc:";
 constexpr std::string_view kPostgres = "postgresql:";
 
-std::string option(const TableContext& context, const std::string& name) {
-  const auto found = context.options.find(name);
-  return found == context.options.end() ? "" : found->second;
-}
-
 Status bad_url(std::string message) {
   return Status(ErrorCode::kBadOption, std::move(message))
       .hint(
@@ -52,7 +47,7 @@ std::string PostgresOptions::where() const {
 
 Result<PostgresOptions> postgres_options(const TableContext& context) {
   PostgresOptions options;
-  options.url = option(context, "url");
+  options.url = text_option(context, "url");
   if (options.url.starts_with(kScheme)) options.url.erase(0, kScheme.size());
   if (!options.url.starts_with(kPostgres)) {
     // It is not shown: a password may stand in it.
@@ -62,8 +57,8 @@ Result<PostgresOptions> postgres_options(const TableContext& context) {
   const std::optional<Parts> parsed = parse(options.url);
   if (!parsed) return bad_url("'url' cannot be read");
   if (parsed->contains("password")) return bad_url("expected 'url' without a password, which would be shown");
-  options.user = option(context, "username");
-  options.password = option(context, "password");
+  options.user = text_option(context, "username");
+  options.password = text_option(context, "password");
   STRAND_TRY(const auto connecting, duration_option(context, "connection.max-retry-timeout"));
   if (connecting) options.connect_timeout = *connecting;
   STRAND_TRY(const auto answering, duration_option(context, "strand.request-timeout"));

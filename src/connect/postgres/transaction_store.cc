@@ -16,12 +16,6 @@ using table::WriterSpec;
 
 namespace {
 
-constexpr int32_t kOwner = -1;
-
-bool higher(const Marker& a, const Marker& b) {
-  return std::pair(a.generation, a.attempt) > std::pair(b.generation, b.attempt);
-}
-
 class PostgresTransactions final : public table::TransactionStore {
  public:
   explicit PostgresTransactions(PostgresOptions options) : options_(std::move(options)) {}
@@ -47,7 +41,6 @@ class PostgresTransactions final : public table::TransactionStore {
   Result<std::vector<Change>> newest(const std::vector<table::BatchPtr>& rows) const;
   Result<bool> stage(const std::vector<table::BatchPtr>& rows);
   Status write(bool any_gone);
-  Status fenced(const Marker& owner, const Marker& mine) const;
 
   const PostgresOptions options_;
   WriterSpec spec_;
@@ -109,23 +102,12 @@ Status PostgresTransactions::store(const Marker& marker) {
        std::to_string(marker.attempt.value), std::to_string(marker.epoch.value)});
 }
 
-Status PostgresTransactions::fenced(const Marker& owner, const Marker& mine) const {
-  const auto text = [](const Marker& m) {
-    return "generation " + std::to_string(m.generation.value) + ", attempt " +
-           std::to_string(m.attempt.value);
-  };
-  return Status(ErrorCode::kFenced, "table " + spec_.table + ": expected it to belong to " + text(mine) +
-                                        " of job '" + spec_.job + "', found " + text(owner))
-      .at(options_.where())
-      .hint("a newer start of the job owns the table; this one must not write any more");
-}
-
 Status PostgresTransactions::claim(const table::SinkClaim& claim) {
   STRAND_OK(connect());
-  const Marker mine{kOwner, claim.generation, claim.attempt, {0}};
+  const Marker mine{table::kOwnerMarker, claim.generation, claim.attempt, {0}};
   STRAND_TRY(Transaction transaction, Transaction::begin(*session_));
-  STRAND_TRY(const Marker owner, stored(kOwner, " FOR UPDATE"));
-  if (higher(owner, mine)) return fenced(owner, mine);
+  STRAND_TRY(const Marker owner, stored(table::kOwnerMarker, " FOR UPDATE"));
+  if (table::is_newer(owner, mine)) return table::fenced(spec_, options_.where(), owner, mine);
   STRAND_OK(store(mine));
   return transaction.commit();
 }
@@ -154,10 +136,10 @@ Result<CommitOutcome> PostgresTransactions::commit(const Commit& commit) {
   STRAND_TRY(Transaction transaction, Transaction::begin(*session_));
   // Before the locks: a process that stands still while it sends rows holds up nobody.
   STRAND_OK(staging_->send(*session_));
-  STRAND_TRY(const Marker owner, stored(kOwner, " FOR SHARE"));
-  if (higher(owner, mine)) return fenced(owner, mine);
+  STRAND_TRY(const Marker owner, stored(table::kOwnerMarker, " FOR SHARE"));
+  if (table::is_newer(owner, mine)) return table::fenced(spec_, options_.where(), owner, mine);
   STRAND_TRY(const Marker marker, stored(mine.subtask, " FOR UPDATE"));
-  if (higher(marker, mine)) return fenced(marker, mine);
+  if (table::is_newer(marker, mine)) return table::fenced(spec_, options_.where(), marker, mine);
   if (marker.epoch >= mine.epoch) return CommitOutcome::kHad;
   STRAND_OK(write(any_gone));
   STRAND_OK(store(mine));

@@ -11,18 +11,9 @@ namespace strand::connect::sqlite {
 
 namespace {
 
-std::string option(const TableContext& context, const std::string& name, const std::string& fallback) {
-  const auto found = context.options.find(name);
-  return found == context.options.end() ? fallback : found->second;
-}
-
-Status bad_option(std::string message, std::string hint) {
-  return Status(ErrorCode::kBadOption, std::move(message)).hint(std::move(hint));
-}
-
 Result<SqliteOptions> store_options(const TableContext& context) {
   SqliteOptions options;
-  options.path = option(context, "path", "");
+  options.path = text_option(context, "path", "");
   if (options.path.empty()) {
     return bad_option("expected 'path', the database file, found none", "add 'path' = 'results.db'");
   }

@@ -14,12 +14,6 @@ using table::WriterSpec;
 
 namespace {
 
-constexpr int32_t kOwner = -1;
-
-bool higher(const Marker& a, const Marker& b) {
-  return std::pair(a.generation, a.attempt) > std::pair(b.generation, b.attempt);
-}
-
 class SqliteTransactions final : public table::TransactionStore {
  public:
   explicit SqliteTransactions(SqliteOptions options) : options_(std::move(options)) {}
@@ -37,7 +31,6 @@ class SqliteTransactions final : public table::TransactionStore {
   Status store(const Marker& marker);
   Status write(const columnar::Batch& rows);
   Status write_row(const columnar::Batch& rows, int64_t row);
-  Status fenced(const Marker& owner, const Marker& mine) const;
 
   const SqliteOptions options_;
   WriterSpec spec_;
@@ -119,22 +112,11 @@ Status SqliteTransactions::store(const Marker& marker) {
   return database_->execute(set_marker_);
 }
 
-Status SqliteTransactions::fenced(const Marker& owner, const Marker& mine) const {
-  const auto text = [](const Marker& m) {
-    return "generation " + std::to_string(m.generation.value) + ", attempt " +
-           std::to_string(m.attempt.value);
-  };
-  return Status(ErrorCode::kFenced, "table " + spec_.table + ": expected it to belong to " + text(mine) +
-                                        " of job '" + spec_.job + "', found " + text(owner))
-      .at(database_->path())
-      .hint("a newer start of the job owns the table; this one must not write any more");
-}
-
 Status SqliteTransactions::claim(const table::SinkClaim& claim) {
-  const Marker mine{kOwner, claim.generation, claim.attempt, {0}};
+  const Marker mine{table::kOwnerMarker, claim.generation, claim.attempt, {0}};
   STRAND_TRY(Transaction transaction, Transaction::begin(*database_));
-  STRAND_TRY(const Marker owner, stored(kOwner));
-  if (higher(owner, mine)) return fenced(owner, mine);
+  STRAND_TRY(const Marker owner, stored(table::kOwnerMarker));
+  if (table::is_newer(owner, mine)) return table::fenced(spec_, database_->path(), owner, mine);
   STRAND_OK(store(mine));
   return transaction.commit();
 }
@@ -157,10 +139,10 @@ Result<std::vector<Marker>> SqliteTransactions::markers() {
 Result<CommitOutcome> SqliteTransactions::commit(const Commit& commit) {
   const Marker& mine = commit.marker;
   STRAND_TRY(Transaction transaction, Transaction::begin(*database_));
-  STRAND_TRY(const Marker owner, stored(kOwner));
-  if (higher(owner, mine)) return fenced(owner, mine);
+  STRAND_TRY(const Marker owner, stored(table::kOwnerMarker));
+  if (table::is_newer(owner, mine)) return table::fenced(spec_, database_->path(), owner, mine);
   STRAND_TRY(const Marker marker, stored(mine.subtask));
-  if (higher(marker, mine)) return fenced(marker, mine);
+  if (table::is_newer(marker, mine)) return table::fenced(spec_, database_->path(), marker, mine);
   if (marker.epoch >= mine.epoch) return CommitOutcome::kHad;
   for (const table::BatchPtr& rows : commit.rows) STRAND_OK(write(*rows));
   STRAND_OK(store(mine));

@@ -9,18 +9,9 @@ namespace strand::connect::table {
 
 namespace {
 
-std::string option(const TableContext& context, const std::string& name, const std::string& fallback) {
-  const auto found = context.options.find(name);
-  return found == context.options.end() ? fallback : found->second;
-}
-
-Status bad_option(std::string message, std::string hint) {
-  return Status(ErrorCode::kBadOption, std::move(message)).hint(std::move(hint));
-}
-
 Result<size_t> batch_rows(const TableContext& context) {
   const std::string text =
-      option(context, "sink.buffer-flush.max-rows", std::to_string(FlushOptions::kBatchRowsDefault));
+      text_option(context, "sink.buffer-flush.max-rows", std::to_string(FlushOptions::kBatchRowsDefault));
   size_t rows = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rows);
   if (error == std::errc() && end == text.data() + text.size() && rows >= 1 &&
@@ -34,11 +25,13 @@ Result<size_t> batch_rows(const TableContext& context) {
 
 }  // namespace
 
-std::string stored_name(const TableContext& context) { return option(context, "table-name", context.table); }
+std::string stored_name(const TableContext& context) {
+  return text_option(context, "table-name", context.table);
+}
 
 Result<std::unique_ptr<flow::Sink>> make_table_sink(const TableContext& context, const TableStores& stores) {
   STRAND_TRY(const size_t rows, batch_rows(context));
-  const std::string mode = option(context, "sink.mode", "flush");
+  const std::string mode = text_option(context, "sink.mode", "flush");
   if (mode == "transaction") {
     if (!stores.transaction) {
       return bad_option("the connector has no mode 'transaction'",

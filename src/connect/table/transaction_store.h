@@ -3,6 +3,8 @@
 
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -17,6 +19,15 @@ struct Marker {
   Attempt attempt{0};
   Epoch epoch{0};
 };
+
+/// The subtask whose marker says who owns the sink (X3c).
+inline constexpr int32_t kOwnerMarker = -1;
+/// Whether `a` was made by a newer generation or attempt than `b`.
+inline bool is_newer(const Marker& a, const Marker& b) {
+  return std::pair(a.generation, a.attempt) > std::pair(b.generation, b.attempt);
+}
+/// kFenced: `owner` stands where `mine` should.
+Status fenced(const WriterSpec& spec, const std::string& where, const Marker& owner, const Marker& mine);
 
 /// Rows of one subtask up to a marker, in their order.
 struct Commit {
