@@ -89,6 +89,8 @@ class Sink {
   /// Asked before each element: true while a flush, or more unacknowledged rows than the sink buffers, must
   /// finish first. An error of the background work comes back here.
   virtual Result<bool> busy() = 0;
+  /// Event time has come so far: no earlier row is expected; max() when the input has ended.
+  virtual void reached(EventTime /*watermark*/) {}
   /// A barrier has arrived. Sends everything before it on its way.
   virtual Status before_barrier() = 0;
   /// Whether everything before the barrier is acknowledged (W5); only then does the barrier pass. Errors as

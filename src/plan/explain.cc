@@ -17,13 +17,6 @@ constexpr int64_t kAggregateBytes = 16;  // each aggregate beyond the first
 constexpr size_t kLabelWidth = 11;
 constexpr std::string_view kOwnColumns = "attached$";  // bounds that no query can name
 
-bool is_secret(const std::string& key) {
-  for (const char* word : {"password", "secret", "token", "credential", "access-key", "sasl.jaas"}) {
-    if (key.find(word) != std::string::npos) return true;
-  }
-  return false;
-}
-
 template <class List, class Name>
 std::string join(const List& list, Name&& name) {
   std::string text;
@@ -121,12 +114,26 @@ class NodeText {
 
   void describe(const Scan& scan) {
     std::vector<columnar::Field> fields;
-    for (const size_t column : scan.read) fields.push_back((*scan.table.schema)[column]);
+    const size_t physical = scan.table.schema->size();
+    for (const size_t column : scan.read) {
+      if (column < physical)
+        fields.push_back((*scan.table.schema)[column]);
+      else
+        fields.push_back(
+            {scan.table.metadata[column - physical].name, scan.table.metadata[column - physical].type});
+    }
     const columnar::Schema read(fields);
     line("table", scan.table.name + ": " + options_text(scan.table));
     line("read", join(read.fields(), [](const auto& field) { return field.name; }) + "; " +
-                     std::to_string(read.size()) + " of " + std::to_string(scan.table.schema->size()) +
-                     " columns");
+                     std::to_string(read.size()) + " of " +
+                     std::to_string(physical + scan.table.metadata.size()) + " columns");
+    if (scan.wanted) {
+      std::vector<columnar::Field> keys;
+      for (const std::string& key : scan.table.partitions)
+        keys.push_back((*scan.table.schema)[*scan.table.schema->find(key)]);
+      const columnar::Schema partitions(std::move(keys));
+      line("partitions", "those with " + expr::to_string(*scan.wanted, &partitions));
+    }
     expressions(scan.project, read);
     if (!scan.watermark) {
       line("watermark", "none: event time stands still until the end of the input");
@@ -458,6 +465,13 @@ class NodeText {
 };
 
 }  // namespace
+
+bool is_secret(const std::string& key) {
+  for (const char* word : {"password", "secret", "token", "credential", "access-key", "sasl.jaas"}) {
+    if (key.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
 
 Facts facts_of(const Node& node) { return NodeText(node).facts(); }
 

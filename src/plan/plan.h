@@ -51,6 +51,7 @@ struct TableSpec {
   std::vector<std::string> primary_key;
   std::vector<MetadataColumn> metadata = {};  // counted behind the physical columns
   std::string where;                          // file:line:column of its CREATE TABLE
+  std::vector<std::string> partitions = {};   // PARTITIONED BY
 
   std::string option(const std::string& key, const std::string& otherwise = "") const {
     const auto found = options.find(key);
@@ -91,6 +92,7 @@ struct Scan {
   std::vector<ExprPtr> project;  // over the columns of `read`
   std::optional<WatermarkSpec> watermark;
   bool changes = false;  // rows are updated and deleted, with the old row before each update
+  ExprPtr wanted = {};   // which partitions are read, over table.partitions; or null: all
 };
 struct Filter {
   ExprPtr condition;

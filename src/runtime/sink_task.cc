@@ -4,6 +4,21 @@
 
 namespace strand::runtime {
 
+namespace {
+
+/// Tells a sink of event time.
+class ToSink final : public time::WatermarkOutput {
+ public:
+  explicit ToSink(flow::Sink& sink) : sink_(sink) {}
+  void watermark(EventTime time) override { sink_.reached(time); }
+  void status(bool) override {}
+
+ private:
+  flow::Sink& sink_;
+};
+
+}  // namespace
+
 SinkTask::SinkTask(int32_t id, std::string name, std::string operator_id, std::unique_ptr<flow::Sink> sink,
                    flow::SinkStart start, std::vector<flow::Channel*> inputs, const AttemptContext& context)
     : Task(id, std::move(name)),
@@ -11,6 +26,7 @@ SinkTask::SinkTask(int32_t id, std::string name, std::string operator_id, std::u
       sink_(std::move(sink)),
       start_(std::move(start)),
       inputs_(std::move(inputs)),
+      valve_(inputs_.size()),
       context_(context),
       live_inputs_(inputs_.size()),
       tag_{start_.generation, start_.attempt, start_.restored.value_or(Epoch{0}), 0} {}
@@ -52,7 +68,7 @@ Result<bool> SinkTask::handle_messages(Phase upto) {
   return any;
 }
 
-Status SinkTask::on_element(const flow::Element& element) {
+Status SinkTask::on_element(size_t channel, const flow::Element& element) {
   if (const auto* rows = std::get_if<flow::Rows>(&element)) {
     if (rows->held) return sink_->held(rows->batch);
     ledger_.add(obs::Entry::kIn, rows->batch.rows());
@@ -67,7 +83,15 @@ Status SinkTask::on_element(const flow::Element& element) {
     return sink_->held_end();
   }
   if (const auto* barrier = std::get_if<flow::Barrier>(&element)) return begin_barrier(*barrier);
-  if (std::holds_alternative<flow::EndOfInput>(element)) --live_inputs_;
+  ToSink sink(*sink_);
+  if (const auto* watermark = std::get_if<flow::Watermark>(&element))
+    valve_.on_watermark(channel, watermark->time, sink);
+  if (const auto* status = std::get_if<flow::StatusChange>(&element))
+    valve_.on_status(channel, status->idle, sink);
+  if (std::holds_alternative<flow::EndOfInput>(element)) {
+    valve_.on_end(channel, sink);
+    --live_inputs_;
+  }
   return Status();
 }
 
@@ -151,7 +175,7 @@ Result<Step> SinkTask::step(WallTime now, Phase upto) {
   }
   blocked_.clear();
   if (told_held_ && !restored_.empty()) {
-    STRAND_OK(on_element(flow::Rows{std::move(restored_.front()), false}).at(name_));
+    STRAND_OK(on_element(0, flow::Rows{std::move(restored_.front()), false}).at(name_));
     restored_.pop_front();
     return Step{Step::State::kProgressed, {}, {}};
   }
@@ -160,7 +184,7 @@ Result<Step> SinkTask::step(WallTime now, Phase upto) {
     const WallTime until = std::min(sink_->next_wakeup(), inputs_.overtakes_at());
     return Step{messages ? Step::State::kProgressed : Step::State::kWaiting, {}, until};
   }
-  STRAND_OK(on_element(next->element).at(name_));
+  STRAND_OK(on_element(next->channel, next->element).at(name_));
   return Step{Step::State::kProgressed, {}, {}};
 }
 

@@ -9,6 +9,7 @@
 
 #include "flow/sink.h"
 #include "runtime/task.h"
+#include "time/valve.h"
 
 namespace strand::runtime {
 
@@ -35,7 +36,7 @@ class SinkTask final : public Task {
 
  private:
   Result<bool> handle_messages(Phase upto);
-  Status on_element(const flow::Element& element);
+  Status on_element(size_t channel, const flow::Element& element);
   Status begin_barrier(const flow::Barrier& barrier);
   Result<bool> finish_barrier();
   void finish_snapshot();
@@ -44,6 +45,7 @@ class SinkTask final : public Task {
   std::unique_ptr<flow::Sink> sink_;
   flow::SinkStart start_;
   Inputs inputs_;
+  time::Valve valve_;
   const AttemptContext& context_;
   size_t live_inputs_;
   std::optional<flow::Barrier> barrier_;  // waits for acknowledgements

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "expr/compile.h"
+
 namespace strand::runtime {
 
 namespace {
@@ -10,6 +12,15 @@ template <class Made>
 Result<Made> at_table(Result<Made> made, const plan::TableSpec& table) {
   if (made.ok()) return made;
   return std::move(made).status().at("table " + table.name);
+}
+
+/// Whether the condition holds for a partition. Of the clock it knows nothing.
+connect::WantsPartition wants_partition(const plan::ExprPtr& wanted, const TableHost& host) {
+  return [wanted, zone = host.zone](const columnar::Batch& values) -> Result<bool> {
+    STRAND_TRY(const auto evaluator, expr::compile(wanted, {zone}));
+    STRAND_TRY(const columnar::SelectionPtr rows, evaluator->select(values, {}));
+    return rows == nullptr || !rows->empty();
+  };
 }
 
 template <class Made>
@@ -27,6 +38,7 @@ connect::TableContext Tables::context(const plan::TableSpec& table) const {
   out.options = table.options;
   out.primary_key = table.primary_key;
   out.table_schema = table.schema;
+  out.partitions = table.partitions;
   out.zone = host_.zone;
   out.env = host_.env;
   out.events = host_.events;
@@ -49,6 +61,7 @@ connect::TableContext Tables::context(const plan::Scan& scan, bool want_bad) con
   }
   out.schema = std::make_shared<columnar::Schema>(std::move(fields));
   out.want_bad = want_bad;
+  if (scan.wanted) out.wants_partition = wants_partition(scan.wanted, host_);
   return out;
 }
 

@@ -196,12 +196,7 @@ Status Catalog::add_table(const ast::CreateTable& statement, const std::vector<T
   }
   for (const auto& [name, place] : statement.partitioned_by) {
     if (!table->spec.schema->find(name)) return unknown_column(*table, name, place);
-    table->partitions.push_back(name);
-  }
-  if (!table->partitions.empty() && table->spec.option("connector") == "filesystem") {
-    return error_at(ErrorCode::kUnsupportedSql, statement.partitioned_by[0].second,
-                    "PARTITIONED BY is not supported by the connector 'filesystem'")
-        .hint("leave the clause out: rows of all partitions then stand in the same files");
+    table->spec.partitions.push_back(name);
   }
   ++declared_[statement.name];
   statements_[statement.name] = statement;
@@ -255,9 +250,18 @@ Status Catalog::drop(const ast::Drop& statement) {
   return Status();
 }
 
+/// Source: Flink's converters of ALTER: what is temporary is not in the catalog that would be altered.
+Status Catalog::is_temporary_error(const std::string& name, const Place& place, bool if_exists) const {
+  if (if_exists) return Status();
+  const std::string word = view(name) ? "VIEW" : "TABLE";
+  return error_at(ErrorCode::kUnsupportedSql, place, "'" + name + "' is temporary, and cannot be altered")
+      .hint("write DROP TEMPORARY " + word + ", and create it as it shall be");
+}
+
 Status Catalog::alter_view(const ast::AlterView& change) {
   const auto old = view(change.name);
   if (!old) return unknown(change.name, change.name_place);
+  if (old->temporary) return is_temporary_error(change.name, change.name_place, /*if_exists=*/false);
   ast::CreateView statement{change.query ? change.name : change.new_name,
                             change.name_place,
                             /*if_not_exists=*/false,

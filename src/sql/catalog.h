@@ -30,8 +30,7 @@ struct TableColumn {
 struct Table {
   plan::TableSpec spec;  // options: WITH and overrides, without those that belong to watermarks
   std::vector<TableColumn> columns;
-  std::vector<std::string> partitions = {};  // PARTITIONED BY
-  std::optional<size_t> time_column;         // WATERMARK FOR: index in `columns`
+  std::optional<size_t> time_column;  // WATERMARK FOR: index in `columns`
   ast::ExprPtr watermark;
   std::optional<Duration> idle_timeout;
   std::map<std::string, Place> option_places;         // in the WITH clause
@@ -81,6 +80,7 @@ class Catalog {
   /// The table that CREATE TABLE ... LIKE declares, written out.
   Result<ast::CreateTable> like_another(const ast::CreateTable& own) const;
   Status check_free(const std::string& name, const Place& place) const;
+  Status is_temporary_error(const std::string& name, const Place& place, bool if_exists) const;
 
   std::map<std::string, std::shared_ptr<Table>> tables_;
   std::map<std::string, std::shared_ptr<View>> views_;

@@ -120,6 +120,7 @@ Status Catalog::alter(const ast::AlterTable& change, const std::vector<TableOver
     if (change.if_exists) return Status();
     return unknown(change.name, change.name_place);
   }
+  if (declared->second.temporary) return is_temporary_error(change.name, change.name_place, change.if_exists);
   ast::CreateTable table = declared->second;
   switch (change.kind) {
     case ast::AlterTable::Kind::kAdd:

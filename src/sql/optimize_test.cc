@@ -132,5 +132,29 @@ TEST(Optimize, SpreadsAWindowJoinWithoutKeysByTheWindow) {
   EXPECT_FALSE(join->inputs[0].single);
 }
 
+/// The partitions that a query over them reads, as EXPLAIN calls them.
+std::string wanted_by(const std::string& query) {
+  const plan::Plan plan = plan_of(
+      "CREATE TABLE files (id BIGINT, `day` STRING, `hour` INT) PARTITIONED BY (`day`, `hour`) WITH "
+      "('connector' = "
+      "'filesystem', 'path' = 'f', 'format' = 'json');\n" +
+      query);
+  const auto scan = detail_of<plan::Scan>(plan, "files/scan");
+  return scan.wanted ? expr::to_string(*scan.wanted) : "all";
+}
+
+TEST(Optimize, ReadsOnlyThePartitionsThatTheConditionOfATableAllows) {
+  EXPECT_EQ(wanted_by("SELECT id FROM files WHERE `hour` > 3 AND id = 1"), "($1 > 3)");
+  EXPECT_EQ(wanted_by("SELECT id FROM files WHERE `day` = 'a' AND `hour` > 3"), "(($0 = 'a') AND ($1 > 3))");
+  EXPECT_EQ(wanted_by("SELECT id FROM files WHERE `day` = 'a' OR id = 1"), "all");
+  EXPECT_EQ(wanted_by("SELECT id FROM files WHERE `hour` > 24 * RAND()"), "all")
+      << "another value for each row";
+  EXPECT_EQ(wanted_by("SELECT id FROM files"), "all");
+}
+
+TEST(Optimize, ReadsAllPartitionsWhereSomebodyElseReadsThemToo) {
+  EXPECT_EQ(wanted_by("SELECT id FROM files WHERE `hour` > 3; SELECT id FROM files;"), "all");
+}
+
 }  // namespace
 }  // namespace strand::sql

@@ -1,3 +1,4 @@
+#include "sql/partition_filter.h"
 #include "sql/rebuild.h"
 
 namespace strand::sql {
@@ -45,6 +46,9 @@ void Rebuild::build(const NodePtr& node, const plan::Scan& scan) {
 
 void Rebuild::build(const NodePtr& node, const plan::Filter& filter) {
   Built from = input_of(node);
+  const bool only_reader = readers_.at(node->inputs[0].node.get()) == 1;
+  if (auto* scan = std::get_if<plan::Scan>(&draft(from.node).detail); scan != nullptr && only_reader)
+    scan->wanted = wanted_partitions(*scan, expr::remap(filter.condition, from.position));
   auto made = copy(node, plan::Filter{expr::remap(filter.condition, from.position), filter.whole_updates},
                    {{from.node, from.port}});
   made->output = from.schema();

@@ -352,11 +352,11 @@ Result<ast::Insert> Writers::with_partition(const ast::Insert& insert, const Tab
     });
   };
   for (const ast::Insert::Partition& part : insert.partition) {
-    if (std::ranges::find(table.partitions, part.name) != table.partitions.end()) continue;
+    if (std::ranges::find(table.spec.partitions, part.name) != table.spec.partitions.end()) continue;
     return error_at(ErrorCode::kUnknownColumn, part.place,
                     "table '" + insert.table + "' is not partitioned by '" + part.name + "'")
-        .hint(table.partitions.empty() ? "declare it: CREATE TABLE … PARTITIONED BY (" + part.name + ")"
-                                       : "it is by " + list_text(table.partitions));
+        .hint(table.spec.partitions.empty() ? "declare it: CREATE TABLE … PARTITIONED BY (" + part.name + ")"
+                                            : "it is by " + list_text(table.spec.partitions));
   }
   if (insert.columns.empty() && !insert.partition.empty()) {
     for (const std::string& name : written_columns(table)) {

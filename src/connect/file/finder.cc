@@ -36,7 +36,12 @@ Result<std::vector<std::string>> FileFinder::find() {
     });
   }
   std::sort(found.begin(), found.end());
-  return found;
+  std::vector<std::string> wanted;
+  for (std::string& shard : found) {
+    STRAND_TRY(const bool belongs, partitions_.wants(shard));
+    if (belongs) wanted.push_back(std::move(shard));
+  }
+  return wanted;
 }
 
 Status FileFinder::search(const std::string& below, int depth, std::vector<std::string>& found) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "connect/file/options.h"
+#include "connect/file/partitions.h"
 #include "env/env.h"
 #include "flow/source.h"
 
@@ -13,10 +14,12 @@ namespace strand::connect::file {
 
 /// Finds the files below a path: each is a shard whose name is its path from there; where the path is a file
 /// itself, its name. Folders are searched through. Names that begin with '.' or '_' belong to somebody who is
-/// still writing, and are not there. Sorted by name, so that every run sees the same order.
+/// still writing, and are not there. Of a table with partitions only what lies in their folders is there.
+/// Sorted by name, so that every run sees the same order.
 class FileFinder : public flow::ShardFinder {
  public:
-  FileFinder(env::FileSystem& files, FileOptions options) : files_(files), options_(std::move(options)) {}
+  FileFinder(env::FileSystem& files, FileOptions options, Partitions partitions = {})
+      : files_(files), options_(std::move(options)), partitions_(std::move(partitions)) {}
   Result<std::vector<std::string>> find() override;
   std::optional<Duration> interval() const override { return options_.monitor_interval; }
 
@@ -25,6 +28,7 @@ class FileFinder : public flow::ShardFinder {
 
   env::FileSystem& files_;
   FileOptions options_;
+  Partitions partitions_;
 };
 
 /// The file of a shard.

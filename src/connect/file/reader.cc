@@ -24,7 +24,8 @@ std::string position_text(uint64_t offset, bool gone) {
 }  // namespace
 
 FileReader::FileReader(const TableContext& table, FileOptions options,
-                       std::unique_ptr<codec::RecordDecoder> decoder, ReadLimits limits)
+                       std::unique_ptr<codec::RecordDecoder> decoder, Partitions partitions,
+                       ReadLimits limits)
     : table_(table.table),
       options_(std::move(options)),
       files_(*table.env.files),
@@ -32,7 +33,8 @@ FileReader::FileReader(const TableContext& table, FileOptions options,
       want_bad_(table.want_bad),
       limits_(limits),
       decoder_(std::move(decoder)),
-      out_(table.schema, limits.rows),
+      partitions_(std::move(partitions)),
+      out_(partitions_.any() ? partitions_.in_files() : table.schema, limits.rows),
       memory_(table.memory) {
   resize_buffer(std::min<size_t>(limits_.buffer_bytes, options_.record_bytes_max + 1));
 }
@@ -105,7 +107,7 @@ Result<flow::Polled> FileReader::take(size_t index, WallTime now) {
   polled.records = out_.records();
   if (poll_bytes_ > 0) record_bytes_ = static_cast<double>(poll_bytes_) / static_cast<double>(polled.records);
   const std::vector<codec::BadRecord> bad = out_.take_bad();
-  polled.batch = out_.take_rows();
+  STRAND_TRY(polled.batch, partitions_.with_folders(shard.name, out_.take_rows()));
   shard.records += polled.records;
   if (bad.empty()) return polled;
   if (want_bad_) {

@@ -10,6 +10,7 @@
 #include "codec/record_decoder.h"
 #include "connect/file/input.h"
 #include "connect/file/options.h"
+#include "connect/file/partitions.h"
 #include "connect/registry.h"
 #include "flow/source.h"
 #include "obs/memory.h"
@@ -39,7 +40,7 @@ struct ReadLimits {
 class FileReader final : public flow::SourceReader {
  public:
   FileReader(const TableContext& table, FileOptions options, std::unique_ptr<codec::RecordDecoder> decoder,
-             ReadLimits limits = {});
+             Partitions partitions = {}, ReadLimits limits = {});
   Status assign(const ShardState& shard) override;
   Result<flow::Polled> poll(WallTime now) override;
   size_t shards() const override { return shards_.size(); }
@@ -90,6 +91,7 @@ class FileReader final : public flow::SourceReader {
   bool want_bad_;
   ReadLimits limits_;
   std::unique_ptr<codec::RecordDecoder> decoder_;
+  Partitions partitions_;
   codec::DecodeOutput out_;
   std::vector<Shard> shards_;
   std::optional<bool> path_is_dir_;

@@ -60,7 +60,7 @@ class Table {
     return *this;
   }
   FileReader reader(ReadLimits limits = {}) {
-    return FileReader(context, options, std::make_unique<TextDecoder>(), limits);
+    return FileReader(context, options, std::make_unique<TextDecoder>(), Partitions(), limits);
   }
   void append(const std::string& name, std::string_view bytes) {
     auto file = sim.files.open_append("in/" + name);

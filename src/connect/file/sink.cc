@@ -10,6 +10,8 @@ namespace {
 
 constexpr const char* kSection = "epochs";
 constexpr int32_t kSectionVersion = 1;
+constexpr const char* kPartitionsSection = "epochs of partitions";
+constexpr const char* kCommitsSection = "partitions to mark";
 
 }  // namespace
 
@@ -39,6 +41,29 @@ std::string encode_sealed(const std::vector<SealedEpoch>& sealed) {
   return out.take();
 }
 
+/// The partition of each of them, in front of encode_sealed.
+std::string encode_partitions(const std::vector<SealedEpoch>& sealed) {
+  ByteWriter out;
+  out.put(static_cast<uint32_t>(sealed.size()));
+  for (const SealedEpoch& epoch : sealed) out.put_string(epoch.partition);
+  return out.take();
+}
+
+/// Takes them off the front of `bytes`.
+Result<std::vector<std::string>> decode_partitions(std::string_view& bytes) {
+  ByteReader in(bytes);
+  STRAND_TRY(const uint32_t count, in.get<uint32_t>());
+  std::vector<std::string> names;
+  size_t used = sizeof(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    STRAND_TRY(const std::string_view name, in.get_string());
+    names.emplace_back(name);
+    used += sizeof(uint32_t) + name.size();
+  }
+  bytes.remove_prefix(used);
+  return names;
+}
+
 Result<std::vector<SealedEpoch>> decode_sealed(std::string_view bytes) {
   ByteReader in(bytes);
   STRAND_TRY(const uint32_t count, in.get<uint32_t>());
@@ -58,13 +83,15 @@ Result<std::vector<SealedEpoch>> decode_sealed(std::string_view bytes) {
 }
 
 FileSink::FileSink(const TableContext& table, FileOptions options,
-                   std::unique_ptr<codec::RecordEncoder> encoder)
+                   std::unique_ptr<codec::RecordEncoder> encoder, Partitions partitions, CommitRules rules)
     : table_(table.table),
       writer_(table.writer),
       options_(std::move(options)),
       env_(table.env),
       encoder_(std::move(encoder)),
-      memory_(table.memory) {}
+      memory_(table.memory),
+      partitions_(std::move(partitions)),
+      commits_(std::move(rules)) {}
 
 SinkFolder FileSink::folder_of(const flow::SinkStart& start) const {
   FolderOwner owner{start.job, table_, writer_, start.generation, start.attempt};
@@ -80,9 +107,10 @@ Status FileSink::start(const flow::SinkStart& start) {
   shared_ = std::make_shared<Shared>(folder_of(start));
   std::vector<SealedEpoch> sealed;
   for (const state::Section& section : start.state) {
-    if (section.ref.name != kSection) continue;
-    STRAND_TRY(std::vector<SealedEpoch> part, decode_sealed(section.bytes()));
-    sealed.insert(sealed.end(), part.begin(), part.end());
+    STRAND_OK(restore(section, sealed));
+  }
+  for (const SealedEpoch& epoch : sealed) {
+    if (!epoch.partition.empty()) STRAND_OK(commits_.add(epoch.partition, env_.clock->now()));
   }
   env_.executor->submit(
       lane_, [shared = shared_, restored = start.restored, sealed = std::move(sealed), wake = waker_] {
@@ -108,7 +136,11 @@ Status FileSink::write(const flow::Batch& rows, flow::WriteTag) {
                                               "takes back another")
         .hint("files cannot be changed: write such rows to a table with a primary key");
   }
-  STRAND_OK(encoder_->encode(rows, open_));
+  for (const auto& [partition, part] : partitions_.split(rows)) {
+    Open& open = open_[partition];
+    STRAND_OK(encoder_->encode(part, open.bytes));
+    open.rows += part.rows();
+  }
   open_rows_ += rows.rows();
   rows_in_ += rows.rows();
   memory_.set(held_bytes());
@@ -116,7 +148,8 @@ Status FileSink::write(const flow::Batch& rows, flow::WriteTag) {
 }
 
 int64_t FileSink::held_bytes() const {
-  size_t bytes = open_.capacity();
+  size_t bytes = 0;
+  for (const auto& [partition, open] : open_) bytes += open.bytes.capacity();
   for (const SealedEpoch& epoch : sealed_) bytes += epoch.bytes->capacity();
   return static_cast<int64_t>(bytes);
 }
@@ -139,6 +172,7 @@ void FileSink::forget_committed() {
     const std::lock_guard guard(shared_->mutex);
     done = shared_->done;
   }
+  commits_.told(done);
   if (sealed_.empty() || sealed_.front().epoch > done) return;
   while (!sealed_.empty() && sealed_.front().epoch <= done) sealed_.pop_front();
   memory_.set(held_bytes());
@@ -146,54 +180,82 @@ void FileSink::forget_committed() {
 
 Status FileSink::snapshot(Epoch epoch, state::SnapshotBuilder& out) {
   forget_committed();
-  if (open_rows_ > 0) {
-    open_.shrink_to_fit();
-    sealed_.push_back(
-        {subtask_, generation_, epoch, open_rows_, std::make_shared<const std::string>(std::move(open_))});
-    open_.clear();
-    open_rows_ = 0;
-    memory_.set(held_bytes());
+  for (auto& [partition, open] : open_) {
+    open.bytes.shrink_to_fit();
+    sealed_.push_back({subtask_, generation_, epoch, open.rows,
+                       std::make_shared<const std::string>(std::move(open.bytes)), partition});
   }
+  open_.clear();
+  open_rows_ = 0;
+  memory_.set(held_bytes());
+  commits_.barrier(epoch);
+  if (std::string marks = commits_.encode(); !marks.empty())
+    out.add(kCommitsSection, kSectionVersion, std::move(marks));
   if (sealed_.empty()) return Status();
   std::vector<SealedEpoch> sealed(sealed_.begin(), sealed_.end());
-  out.add_deferred(kSection, kSectionVersion,
-                   [sealed = std::move(sealed)]() -> Result<std::string> { return encode_sealed(sealed); });
+  out.add_deferred(partitions_.any() ? kPartitionsSection : kSection, kSectionVersion,
+                   [sealed = std::move(sealed), named = partitions_.any()]() -> Result<std::string> {
+                     return (named ? encode_partitions(sealed) : std::string()) + encode_sealed(sealed);
+                   });
+  return Status();
+}
+
+Status FileSink::restore(const state::Section& section, std::vector<SealedEpoch>& sealed) {
+  if (section.ref.name == kCommitsSection) return commits_.restore(section.bytes());
+  std::string_view bytes = section.bytes();
+  std::vector<std::string> names;
+  if (section.ref.name == kPartitionsSection) {
+    STRAND_TRY(names, decode_partitions(bytes));
+  } else if (section.ref.name != kSection) {
+    return Status();
+  }
+  STRAND_TRY(std::vector<SealedEpoch> part, decode_sealed(bytes));
+  for (size_t i = 0; i < std::min(names.size(), part.size()); ++i) part[i].partition = std::move(names[i]);
+  sealed.insert(sealed.end(), part.begin(), part.end());
   return Status();
 }
 
 Status FileSink::committed(Epoch epoch) {
   std::vector<SealedEpoch> due;
   for (const SealedEpoch& sealed : sealed_) {
-    if (sealed.epoch > submitted_ && sealed.epoch <= epoch) due.push_back(sealed);
+    if (sealed.epoch <= submitted_ || sealed.epoch > epoch) continue;
+    if (!sealed.partition.empty()) STRAND_OK(commits_.add(sealed.partition, env_.clock->now()));
+    due.push_back(sealed);
   }
-  if (!due.empty()) submit(std::move(due));
+  std::vector<std::string> complete;
+  if (commits_.active()) complete = commits_.take_due(epoch, env_.clock->now());
+  if (!due.empty() || !complete.empty()) submit(epoch, std::move(due), std::move(complete));
   return Status();
 }
 
-void FileSink::submit(std::vector<SealedEpoch> sealed) {
-  submitted_ = sealed.back().epoch;
+/// Commits the rows, then marks what is complete with them.
+void FileSink::submit(Epoch epoch, std::vector<SealedEpoch> sealed, std::vector<std::string> complete) {
+  submitted_ = std::max(submitted_, epoch);
   {
     const std::lock_guard guard(shared_->mutex);
     ++shared_->in_flight;
   }
-  env_.executor->submit(lane_, [shared = shared_, sealed = std::move(sealed), wake = waker_] {
-    {
-      const std::lock_guard guard(shared->mutex);
-      if (!shared->error.ok()) return;  // never commit behind a gap
-    }
-    Status status = shared->folder.commit(sealed);
-    {
-      const std::lock_guard guard(shared->mutex);
-      --shared->in_flight;
-      if (status.ok()) {
-        shared->done = sealed.back().epoch;
-        for (const SealedEpoch& epoch : sealed) shared->rows_done += epoch.rows;
-      } else {
-        shared->error = std::move(status);
-      }
-    }
-    wake();
-  });
+  env_.executor->submit(lane_,
+                        [shared = shared_, epoch, sealed = std::move(sealed), complete = std::move(complete),
+                         name = commits_.success_file(), wake = waker_] {
+                          {
+                            const std::lock_guard guard(shared->mutex);
+                            if (!shared->error.ok()) return;  // never commit behind a gap
+                          }
+                          Status status = shared->folder.commit(sealed);
+                          if (status.ok()) status = shared->folder.mark(complete, name);
+                          {
+                            const std::lock_guard guard(shared->mutex);
+                            --shared->in_flight;
+                            if (status.ok()) {
+                              shared->done = std::max(shared->done, epoch);
+                              for (const SealedEpoch& part : sealed) shared->rows_done += part.rows;
+                            } else {
+                              shared->error = std::move(status);
+                            }
+                          }
+                          wake();
+                        });
 }
 
 Result<bool> FileSink::close() {
@@ -205,6 +267,8 @@ Result<bool> FileSink::close() {
   }
   // The last checkpoint is complete, even if the notice was lost.
   if (!sealed_.empty()) STRAND_OK(committed(sealed_.back().epoch));
+  if (commits_.ended() && !std::exchange(told_end_, true))
+    submit(submitted_, {}, commits_.take_due(submitted_, env_.clock->now()));
   const std::lock_guard guard(shared_->mutex);
   STRAND_OK(shared_->error);
   return shared_->in_flight == 0;

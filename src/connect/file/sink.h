@@ -2,12 +2,15 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "codec/record_decoder.h"
 #include "connect/file/options.h"
+#include "connect/file/partition_commit.h"
+#include "connect/file/partitions.h"
 #include "connect/file/sink_folder.h"
 #include "connect/registry.h"
 #include "flow/sink.h"
@@ -21,9 +24,13 @@ namespace strand::connect::file {
 /// checkpoint, and when theirs is complete they are committed (SinkFolder) in the background. So a crash
 /// loses nothing and doubles nothing: what was not committed is in the checkpoint, and what was committed
 /// twice is found by its marker. Commits of all subtasks of a sink share one executor lane.
+///
+/// Rows of a table with partitions go into a file for each of them; behind the commit, those that are
+/// complete are marked (PartitionCommits).
 class FileSink final : public flow::Sink {
  public:
-  FileSink(const TableContext& table, FileOptions options, std::unique_ptr<codec::RecordEncoder> encoder);
+  FileSink(const TableContext& table, FileOptions options, std::unique_ptr<codec::RecordEncoder> encoder,
+           Partitions partitions = {}, CommitRules rules = {});
   Status check(const flow::SinkStart& start) override;
   Status start(const flow::SinkStart& start) override;
   Status held(const flow::Batch&) override { return Status(); }
@@ -33,6 +40,7 @@ class FileSink final : public flow::Sink {
   Status before_barrier() override { return Status(); }
   /// Rows need no acknowledgement before the barrier: they travel in the checkpoint.
   Result<bool> drained() override;
+  void reached(EventTime watermark) override { commits_.reached(watermark); }
   Status snapshot(Epoch epoch, state::SnapshotBuilder& out) override;
   Status committed(Epoch epoch) override;
   Result<bool> close() override;
@@ -42,7 +50,8 @@ class FileSink final : public flow::Sink {
   struct Shared;
   SinkFolder folder_of(const flow::SinkStart& start) const;
   void forget_committed();
-  void submit(std::vector<SealedEpoch> sealed);
+  Status restore(const state::Section& section, std::vector<SealedEpoch>& sealed);
+  void submit(Epoch epoch, std::vector<SealedEpoch> sealed, std::vector<std::string> complete);
   int64_t held_bytes() const;
 
   std::string table_;
@@ -55,10 +64,17 @@ class FileSink final : public flow::Sink {
   Generation generation_{1};
   uint64_t lane_ = 0;
   std::shared_ptr<Shared> shared_;
-  std::string open_;  // encoded rows since the last barrier
+  Partitions partitions_;
+  PartitionCommits commits_;
+  struct Open {
+    std::string bytes;
+    int64_t rows = 0;
+  };
+  std::map<std::string, Open> open_;  // encoded rows since the last barrier, by partition
   int64_t open_rows_ = 0;
   std::deque<SealedEpoch> sealed_;  // not known to be committed, oldest first
   Epoch submitted_{0};
+  bool told_end_ = false;
   int64_t rows_in_ = 0;
 };
 

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kFormat = "strandline 1";
 constexpr uint64_t kControlBytesMax = 64 << 20;
 constexpr std::string_view kMarkerPrefix = "marker-";
+constexpr int kPartitionsDeep = 32;
 
 /// A control file: a line with the format, then lines of a word and the rest.
 using Lines = std::vector<std::pair<std::string, std::string>>;
@@ -69,8 +70,9 @@ SinkFolder::SinkFolder(env::FileSystem& files, std::string dir, std::string exte
 }
 
 std::string SinkFolder::file_name(const SealedEpoch& sealed) const {
-  return prefix_ + std::to_string(sealed.subtask) + "-" + std::to_string(sealed.generation.value) + "-" +
-         std::to_string(sealed.epoch.value) + "." + extension_;
+  return (sealed.partition.empty() ? "" : sealed.partition + "/") + prefix_ + std::to_string(sealed.subtask) +
+         "-" + std::to_string(sealed.generation.value) + "-" + std::to_string(sealed.epoch.value) + "." +
+         extension_;
 }
 
 Result<std::unique_ptr<env::FileLock>> SinkFolder::lock() {
@@ -193,7 +195,7 @@ Result<bool> SinkFolder::shown(int32_t subtask, Epoch epoch) {
 /// readers may take files away, so it is durable: without it the next attempt would write them once more.
 Status SinkFolder::show(int32_t subtask, const Marker& marker) {
   for (const std::string& name : marker.files) STRAND_OK(files_.rename(hidden_path(name), dir_ + "/" + name));
-  STRAND_OK(files_.sync_dir(dir_));
+  STRAND_OK(sync_folders(marker.files));
   return write_atomically(files_, control_, "shown-" + std::to_string(subtask),
                           std::to_string(marker.epoch.value) + "\n");
 }
@@ -202,7 +204,7 @@ Status SinkFolder::complete(int32_t subtask, const Marker& marker, const std::ve
   STRAND_TRY(const bool is_shown, shown(subtask, marker.epoch));
   if (is_shown) return Status();
   for (const std::string& name : marker.files) STRAND_OK(complete_file(name, sealed));
-  STRAND_OK(files_.sync_dir(dir_));
+  STRAND_OK(sync_folders(marker.files));
   Marker rest = marker;
   rest.files.clear();
   return show(subtask, rest);
@@ -216,16 +218,58 @@ Status SinkFolder::complete_file(const std::string& name, const std::vector<Seal
       std::find_if(sealed.begin(), sealed.end(), [&](const auto& epoch) { return file_name(epoch) == name; });
   if (again == sealed.end()) return Status();
   STRAND_OK(write_hidden(*again, name));
-  STRAND_OK(files_.sync_dir(dir_));
+  STRAND_OK(sync_folders({name}));
   return files_.rename(hidden_path(name), path);
 }
 
-Status SinkFolder::remove_leftovers() {
-  STRAND_TRY(const auto entries, files_.list(dir_));
+/// Also in folders that are partitions.
+Status SinkFolder::remove_leftovers(const std::string& below, int depth) {
+  STRAND_TRY(const auto entries, files_.list(below));
   const std::string prefix = "." + prefix_;
   for (const env::FileInfo& entry : entries) {
+    const std::string path = below + "/" + entry.name;
+    if (entry.is_dir && depth < kPartitionsDeep && entry.name.find('=') != std::string::npos)
+      STRAND_OK(remove_leftovers(path, depth + 1));
     if (!entry.name.starts_with(prefix) || !entry.name.ends_with(".tmp")) continue;
-    STRAND_OK(files_.remove(dir_ + "/" + entry.name));
+    STRAND_OK(files_.remove(path));
+  }
+  return Status();
+}
+
+std::string SinkFolder::hidden_path(const std::string& name) const {
+  const size_t base = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
+  return dir_ + "/" + name.substr(0, base) + "." + name.substr(base) + ".tmp";
+}
+
+/// The folders that these files lie in.
+Status SinkFolder::sync_folders(const std::vector<std::string>& files) {
+  std::set<std::string> folders = {dir_};
+  for (const std::string& name : files) {
+    if (const size_t slash = name.rfind('/'); slash != std::string::npos)
+      folders.insert(dir_ + "/" + name.substr(0, slash));
+  }
+  for (const std::string& folder : folders) STRAND_OK(files_.sync_dir(folder));
+  return Status();
+}
+
+/// Its folders, each of them durable in the one above.
+Status SinkFolder::make_partition(const std::string& partition) {
+  if (partition.empty() || made_.contains(partition)) return Status();
+  STRAND_OK(files_.make_dirs(dir_ + "/" + partition));
+  for (size_t slash = partition.find('/'); slash != std::string::npos; slash = partition.find('/', slash + 1))
+    STRAND_OK(files_.sync_dir(dir_ + "/" + partition.substr(0, slash)));
+  STRAND_OK(files_.sync_dir(dir_));
+  made_.insert(partition);
+  return Status();
+}
+
+Status SinkFolder::mark(const std::vector<std::string>& partitions, const std::string& name) {
+  if (partitions.empty()) return Status();
+  STRAND_TRY(const auto held, lock());
+  STRAND_OK(check_owner(/*claiming=*/false));
+  for (const std::string& partition : partitions) {
+    STRAND_OK(make_partition(partition));
+    STRAND_OK(write_atomically(files_, dir_ + "/" + partition, name, ""));
   }
   return Status();
 }
@@ -255,7 +299,7 @@ Status SinkFolder::recover(std::optional<Epoch> restored, const std::vector<Seal
   STRAND_OK(check_not_ahead(markers, restored));
   STRAND_OK(claim());
   for (const auto& [subtask, marker] : markers) STRAND_OK(complete(subtask, marker, sealed));
-  STRAND_OK(remove_leftovers());
+  STRAND_OK(remove_leftovers(dir_, 0));
   std::map<int32_t, std::vector<SealedEpoch>> by_subtask;
   for (const SealedEpoch& epoch : sealed) by_subtask[epoch.subtask].push_back(epoch);
   for (auto& [subtask, epochs] : by_subtask) {
@@ -275,6 +319,7 @@ Status SinkFolder::commit(const std::vector<SealedEpoch>& sealed) {
 }
 
 Status SinkFolder::write_hidden(const SealedEpoch& sealed, const std::string& name) {
+  STRAND_OK(make_partition(sealed.partition));
   const std::string temporary = hidden_path(name) + std::string(env::kTemporarySuffix);
   STRAND_OK(env::write_fresh(files_, temporary, *sealed.bytes));
   return files_.rename(temporary, hidden_path(name));
@@ -285,13 +330,13 @@ Status SinkFolder::commit_above(int32_t subtask, Marker marker, const std::vecto
   const Epoch committed = marker.epoch;
   for (const SealedEpoch& epoch : sealed) {
     if (epoch.epoch <= committed || epoch.rows == 0) continue;
-    STRAND_CHECK(epoch.subtask == subtask && epoch.epoch > marker.epoch);
+    STRAND_CHECK(epoch.subtask == subtask && epoch.epoch >= marker.epoch);
     marker.epoch = epoch.epoch;
     marker.files.push_back(file_name(epoch));
     STRAND_OK(write_hidden(epoch, marker.files.back()));
   }
   if (marker.files.empty()) return Status();
-  STRAND_OK(files_.sync_dir(dir_));
+  STRAND_OK(sync_folders(marker.files));
   Lines lines = {{"generation", std::to_string(owner_.generation.value)},
                  {"attempt", std::to_string(owner_.attempt.value)},
                  {"epoch", std::to_string(marker.epoch.value)}};

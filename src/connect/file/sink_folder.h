@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct SealedEpoch {
   Epoch epoch;
   int64_t rows = 0;
   std::shared_ptr<const std::string> bytes;
+  std::string partition = {};  // the folders below the table's that they go into
 };
 
 /// Who writes into a folder.
@@ -33,8 +35,8 @@ struct FolderOwner {
   Attempt attempt{1};
 };
 
-/// Shows rows to readers: each epoch of a subtask is a file `part-SUBTASK-GENERATION-EPOCH.EXTENSION`, there
-/// whole or not at all (transaction mode, replay.md X1 to X3).
+/// Shows rows to readers: each epoch of a subtask is a file `part-SUBTASK-GENERATION-EPOCH.EXTENSION`, in
+/// each partition that it has rows of, there whole or not at all (transaction mode, replay.md X1 to X3).
 ///
 /// `.strandline/WRITER/` in the folder holds `owner`, the newest attempt that has claimed it (X3c), and for
 /// each subtask `marker-N`: the last epoch that is committed, and the names of its files. A commit writes the
@@ -64,6 +66,9 @@ class SinkFolder {
   /// kFenced.
   Status commit(const std::vector<SealedEpoch>& sealed);
 
+  /// Puts an empty file into each of these partitions. Safe to repeat. kFenced.
+  Status mark(const std::vector<std::string>& partitions, const std::string& name);
+
   const FolderOwner& owner() const { return owner_; }
 
  private:
@@ -88,11 +93,13 @@ class SinkFolder {
   Status complete_file(const std::string& name, const std::vector<SealedEpoch>& sealed);
   Status show(int32_t subtask, const Marker& marker);
   Result<bool> shown(int32_t subtask, Epoch epoch);
-  Status remove_leftovers();
+  Status remove_leftovers(const std::string& below, int depth);
+  Status sync_folders(const std::vector<std::string>& files);
+  Status make_partition(const std::string& partition);
   Status commit_above(int32_t subtask, Marker marker, const std::vector<SealedEpoch>& sealed);
   Status write_hidden(const SealedEpoch& sealed, const std::string& name);
   std::string file_name(const SealedEpoch& sealed) const;
-  std::string hidden_path(const std::string& name) const { return dir_ + "/." + name + ".tmp"; }
+  std::string hidden_path(const std::string& name) const;
 
   env::FileSystem& files_;
   std::string dir_;
@@ -100,6 +107,7 @@ class SinkFolder {
   std::string extension_;
   std::string prefix_;  // of file names: `part-`, or `WRITER-part-` if the writer has a name of its own
   FolderOwner owner_;
+  std::set<std::string> made_;  // partitions whose folders are there
 };
 
 }  // namespace strand::connect::file
