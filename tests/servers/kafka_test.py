@@ -229,6 +229,28 @@ def test_upsert(checks, binary, broker, folder):
     checks.equal(len(rows), 10, "of each update only the new row")
 
 
+def test_read_upsert(checks, binary, broker, folder):
+    """The newest value of each key, from the first record on; a record without a value deletes."""
+    broker.create("state", 1)
+    broker.produce("state", [(0, '{"id": 1}', '{"id": 1, "ad": "a"}'), (0, '{"id": 2}', '{"id": 2, "ad": "b"}'), (0, '{"id": 1}', None),
+                             (0, '{"id": 2}', '{"id": 2, "ad": "c"}'), (0, '{"id": 3}', None)])
+    upsert = WITH.replace("= 'kafka'", "= 'upsert-kafka'") + ", 'key.format' = 'json', 'scan.bounded.mode' = 'latest-offset'"
+    sql = f"SET 'parallelism.default' = '1';\nCREATE TABLE state (id BIGINT, ad STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ({upsert}, 'topic' = '{{topic:state}}');\n" \
+        "SELECT id, ad FROM state;\n"
+    code, out, log = Job(binary, folder, broker, sql).run()
+    standing = {}
+    for line in out.splitlines():
+        key = line[line.index("[") + 1:line.index(",")]
+        if line.startswith(("+I", "+U")):
+            standing[key] = line[line.index("["):]
+        elif line.startswith("-D"):
+            checks.check(standing.pop(key, None) is not None, f"{line} takes back what stood there", out)
+    checks.equal((code, standing), (DONE, {"2": "[2, c]"}), "what stands at the end" + (log if code else ""))
+    refused = sql.replace("'scan.bounded.mode'", "'scan.startup.mode' = 'latest-offset', 'scan.bounded.mode'")
+    code, _, log = Job(binary, folder / "startup", broker, refused).run()
+    checks.check(code != DONE and "STRAND-1002" in log, "there is no other place to begin", log)
+
+
 def test_refusals(checks, binary, broker, folder):
     broker.create("clicks", 1)
     broker.produce("clicks", [(0, click(i)) for i in range(10)])
@@ -320,4 +342,4 @@ def test_ad_clicks(checks, binary, broker, folder):
 
 if __name__ == "__main__":
     run_tests(__doc__, [test_copy, test_start_and_stop, test_reports_commit_nothing, test_transactions_are_read_when_committed, test_resume, test_bounded_resume,
-                        test_new_partitions, test_keys_and_metadata, test_written_metadata, test_upsert, test_refusals, test_one_owner, test_lost_marker, test_long_record, test_ad_clicks])
+                        test_new_partitions, test_keys_and_metadata, test_written_metadata, test_upsert, test_read_upsert, test_refusals, test_one_owner, test_lost_marker, test_long_record, test_ad_clicks])

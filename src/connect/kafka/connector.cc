@@ -11,13 +11,13 @@ namespace strand::connect::kafka {
 
 namespace {
 
-Result<std::unique_ptr<flow::ShardFinder>> make_finder(const TableContext& table) {
-  STRAND_TRY(KafkaOptions options, read_options(table, Side::kSource, /*upsert=*/false));
+Result<std::unique_ptr<flow::ShardFinder>> make_finder(const TableContext& table, bool upsert) {
+  STRAND_TRY(KafkaOptions options, read_options(table, Side::kSource, upsert));
   return std::unique_ptr<flow::ShardFinder>(new KafkaFinder(table, std::move(options)));
 }
 
-Result<std::unique_ptr<flow::SourceReader>> make_reader(const TableContext& table) {
-  STRAND_TRY(KafkaOptions options, read_options(table, Side::kSource, /*upsert=*/false));
+Result<std::unique_ptr<flow::SourceReader>> make_reader(const TableContext& table, bool upsert) {
+  STRAND_TRY(KafkaOptions options, read_options(table, Side::kSource, upsert));
   STRAND_TRY(auto rows, RecordRows::make(table, options));
   return std::unique_ptr<flow::SourceReader>(new KafkaReader(table, std::move(options), std::move(rows)));
 }
@@ -39,23 +39,18 @@ Result<std::unique_ptr<flow::Sink>> make_sink(const TableContext& context, bool 
 }  // namespace
 
 void add_kafka_connectors(Registry& registry) {
-  Connector connector;
-  connector.finder = make_finder;
-  connector.reader = make_reader;
-  connector.sink = [](const TableContext& table) { return make_sink(table, /*upsert=*/false); };
-  connector.source_options = source_option_names();
-  connector.sink_options = sink_option_names(/*upsert=*/false);
-  connector.metadata = record_metadata;
-  connector.written_metadata = written_metadata();
-  connector.parallel_sink = true;
-  registry.add("kafka", std::move(connector));
-
-  Connector upsert;
-  upsert.sink = [](const TableContext& table) { return make_sink(table, /*upsert=*/true); };
-  upsert.sink_options = sink_option_names(/*upsert=*/true);
-  upsert.written_metadata = written_metadata();
-  upsert.parallel_sink = true;
-  registry.add("upsert-kafka", std::move(upsert));
+  for (const bool upsert : {false, true}) {
+    Connector connector;
+    connector.finder = [upsert](const TableContext& table) { return make_finder(table, upsert); };
+    connector.reader = [upsert](const TableContext& table) { return make_reader(table, upsert); };
+    connector.sink = [upsert](const TableContext& table) { return make_sink(table, upsert); };
+    connector.source_options = source_option_names(upsert);
+    connector.sink_options = sink_option_names(upsert);
+    connector.metadata = record_metadata;
+    connector.written_metadata = written_metadata();
+    connector.parallel_sink = true;
+    registry.add(upsert ? "upsert-kafka" : "kafka", std::move(connector));
+  }
 }
 
 }  // namespace strand::connect::kafka

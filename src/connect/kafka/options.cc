@@ -135,7 +135,11 @@ Status read_properties(const TableContext& table, KafkaOptions& options) {
   return check_properties(options.properties);
 }
 
+/// The newest value of each key is known only to who reads them all: upsert-kafka begins with the first
+/// record.
 Status read_start(const TableContext& table, KafkaOptions& options) {
+  options.start = StartMode::kEarliest;
+  if (options.upsert) return Status();
   STRAND_TRY(options.start, choice<StartMode>(table, "scan.startup.mode", StartMode::kGroup,
                                               {{"earliest-offset", StartMode::kEarliest},
                                                {"latest-offset", StartMode::kLatest},
@@ -211,7 +215,7 @@ Status read_formats(const TableContext& table, KafkaOptions& options) {
              choice<bool>(table, "value.fields-include", true, {{"ALL", true}, {"EXCEPT_KEY", false}}));
   if (options.upsert) {
     if (table.primary_key.empty())
-      return bad("upsert-kafka writes rows by their key, and the table has no PRIMARY KEY",
+      return bad("rows of upsert-kafka are told apart by their key, and the table has no PRIMARY KEY",
                  "declare PRIMARY KEY (...) NOT ENFORCED");
     options.key_fields = table.primary_key;
   } else if (const std::string* fields = find(table, "key.fields")) {
@@ -281,12 +285,13 @@ Result<KafkaOptions> read_options(const TableContext& table, Side side, bool ups
   return options;
 }
 
-std::vector<std::string> source_option_names() {
+std::vector<std::string> source_option_names(bool upsert) {
   std::vector<std::string> names = shared_names();
-  names.insert(names.end(),
-               {"topic-pattern", "key.fields", "scan.startup.mode", "scan.startup.specific-offsets",
-                "scan.startup.timestamp-millis", "scan.bounded.mode", "scan.bounded.specific-offsets",
-                "scan.bounded.timestamp-millis", "scan.topic-partition-discovery.interval"});
+  names.insert(names.end(), {"topic-pattern", "scan.bounded.mode", "scan.bounded.specific-offsets",
+                             "scan.bounded.timestamp-millis", "scan.topic-partition-discovery.interval"});
+  if (!upsert)
+    names.insert(names.end(), {"key.fields", "scan.startup.mode", "scan.startup.specific-offsets",
+                               "scan.startup.timestamp-millis"});
   return names;
 }
 

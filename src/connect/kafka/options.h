@@ -65,7 +65,7 @@ struct KafkaOptions {
 Result<KafkaOptions> read_options(const TableContext& table, Side side, bool upsert);
 
 /// The names of all options of the connector.
-std::vector<std::string> source_option_names();
+std::vector<std::string> source_option_names(bool upsert);
 std::vector<std::string> sink_option_names(bool upsert);
 
 }  // namespace strand::connect::kafka

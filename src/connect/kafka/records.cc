@@ -105,8 +105,10 @@ std::vector<Field> record_metadata(const std::map<std::string, std::string>& opt
 Result<std::unique_ptr<RecordRows>> RecordRows::make(const TableContext& table, const KafkaOptions& options) {
   std::unique_ptr<RecordRows> made(new RecordRows());
   made->schema_ = table.schema;
+  made->upsert_ = options.upsert;
   const auto in_key = [&](const std::string& name) {
-    return !options.key_in_value && std::ranges::find(options.key_fields, name) != options.key_fields.end();
+    return (options.upsert || !options.key_in_value) &&
+           std::ranges::find(options.key_fields, name) != options.key_fields.end();
   };
   std::vector<Field> value_fields, key_fields, value_table;
   std::map<size_t, std::string> value_metadata;
@@ -127,7 +129,7 @@ Result<std::unique_ptr<RecordRows>> RecordRows::make(const TableContext& table, 
     }
   }
   for (const Field& field : table.table_schema->fields()) {
-    if (!in_key(field.name)) value_table.push_back(field);
+    if (options.key_in_value || !in_key(field.name)) value_table.push_back(field);
   }
   const auto prepare = [&](Part& part, std::vector<Field> fields, std::vector<Field> all,
                            const PartFormat& format, const std::map<size_t, std::string>& metadata) {
@@ -283,6 +285,53 @@ void RecordRows::join_keys(Messages messages) {
   }
 }
 
+/// Bad records instead of rows whose key is NULL.
+void RecordRows::refuse_missing_keys(Messages messages) {
+  for (uint32_t i = 0; i < messages.size(); ++i) {
+    if (messages[i]->key == nullptr)
+      key_->bad.emplace_back(i, "a record of upsert-kafka has a key, this one has none");
+  }
+  if (key_->bad.empty()) return;
+  std::ranges::sort(key_->bad);
+  std::vector<uint32_t> rows, of;
+  for (uint32_t row = 0; row < key_->message_of_row.size(); ++row) {
+    const uint32_t message = key_->message_of_row[row];
+    if (messages[message]->key == nullptr) continue;
+    rows.push_back(row);
+    of.push_back(message);
+  }
+  if (rows.size() == key_->message_of_row.size()) return;
+  std::vector<columnar::ColumnPtr> columns;
+  for (const columnar::ColumnPtr& column : key_->rows.columns())
+    columns.push_back(columnar::gather(*column, rows));
+  key_->rows = Batch(key_->schema, std::move(columns), static_cast<int64_t>(rows.size()));
+  key_->message_of_row = std::move(of);
+}
+
+/// A row that is deleted, of NULLs, in the place of each message without a value.
+void RecordRows::add_deletions(Messages messages) {
+  const auto is_deletion = [](const rd_kafka_message_t* message) {
+    return message->payload == nullptr && message->key != nullptr;
+  };
+  if (std::ranges::none_of(messages, is_deletion)) return;
+  columnar::BatchBuilder rows(value_.schema);
+  std::vector<uint32_t> of;
+  uint32_t value = 0;
+  for (uint32_t message = 0; message < messages.size(); ++message) {
+    if (is_deletion(messages[message])) {
+      for (size_t column = 0; column < value_.schema->size(); ++column) rows.column(column).append_null();
+      rows.end_row(columnar::RowKind::kDelete);
+      of.push_back(message);
+    }
+    for (; value < value_.message_of_row.size() && value_.message_of_row[value] == message; ++value) {
+      rows.append_row(value_.rows, value);
+      of.push_back(message);
+    }
+  }
+  value_.rows = rows.finish();
+  value_.message_of_row = std::move(of);
+}
+
 columnar::ColumnPtr RecordRows::metadata_column(size_t column, Messages messages) const {
   columnar::ColumnBuilder out(metadata_types_[column]);
   for (const uint32_t message : value_.message_of_row)
@@ -294,6 +343,10 @@ Result<RecordRows::Made> RecordRows::make_rows(Messages messages) {
   STRAND_OK(decode(value_, messages));
   if (key_ != nullptr) {
     STRAND_OK(decode(*key_, messages));
+    if (upsert_) {
+      refuse_missing_keys(messages);
+      add_deletions(messages);
+    }
     join_keys(messages);
   }
   Made made;

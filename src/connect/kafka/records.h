@@ -17,7 +17,8 @@ using Messages = std::span<rd_kafka_message_t* const>;
 std::vector<columnar::Field> record_metadata(const std::map<std::string, std::string>& options);
 
 /// Makes rows of messages of one partition: keys and values by their formats, metadata from the messages.
-/// JSON is decoded in one go for all of them. Messages without a value are no rows. Belongs to one thread.
+/// JSON is decoded in one go for all of them. Messages without a value are no rows; of upsert-kafka they
+/// delete the row of their key, and a message without a key is bad. Belongs to one thread.
 class RecordRows {
  public:
   static constexpr int64_t kMessagesMax = 4096;  // of one call
@@ -56,8 +57,11 @@ class RecordRows {
   static Status decode_each(Part& part, Messages messages);
   static Status decode_raw(Part& part, Messages messages);
   void join_keys(Messages messages);
+  void refuse_missing_keys(Messages messages);
+  void add_deletions(Messages messages);
   columnar::ColumnPtr metadata_column(size_t column, Messages messages) const;
 
+  bool upsert_ = false;
   columnar::SchemaPtr schema_;
   std::vector<Origin> origins_;
   std::vector<std::string> metadata_keys_;

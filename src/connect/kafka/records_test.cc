@@ -38,8 +38,8 @@ class Sent {
     texts_.push_back({std::move(key), std::move(value)});
     return *this;
   }
-  RecordRows::Made rows(const TableContext& table) {
-    auto options = read_options(table, Side::kSource, /*upsert=*/false);
+  RecordRows::Made rows(const TableContext& table, bool upsert = false) {
+    auto options = read_options(table, Side::kSource, upsert);
     EXPECT_TRUE(options.ok()) << options.status().to_string();
     auto maker = RecordRows::make(table, *options);
     EXPECT_TRUE(maker.ok()) << maker.status().to_string();
@@ -148,6 +148,43 @@ TEST(KafkaRecords, AMissingKeyIsNull) {
                         .add(R"({"ad": "b"})", R"({"id": 2})")
                         .rows(table_of({key, kAd}, keyed("json")));
   EXPECT_THAT(text(made.batch), ElementsAre("+I[null, a]", "+I[2, b]"));
+}
+
+TableContext upserts(const std::string& include) {
+  TableContext table = table_of(
+      {kId, kAd}, {{"key.format", "json"}, {"value.format", "json"}, {"value.fields-include", include}});
+  table.primary_key = {"id"};
+  return table;
+}
+
+TEST(KafkaRecords, OfUpsertKafkaAMessageWithoutAValueDeletesTheRowOfItsKey) {
+  for (const std::string include : {"ALL", "EXCEPT_KEY"}) {
+    const auto made = Sent()
+                          .add(R"({"id": 1, "ad": "a"})", R"({"id": 1})")
+                          .add(R"({"id": 2, "ad": "b"})", R"({"id": 2})")
+                          .add(std::nullopt, R"({"id": 1})")
+                          .add(R"({"id": 1, "ad": "c"})", R"({"id": 1})")
+                          .add(std::nullopt, R"({"id": 2})")
+                          .rows(upserts(include), /*upsert=*/true);
+    EXPECT_THAT(text(made.batch),
+                ElementsAre("+I[1, a]", "+I[2, b]", "-D[1, null]", "+I[1, c]", "-D[2, null]"))
+        << include;
+    EXPECT_TRUE(made.bad.empty());
+  }
+}
+
+TEST(KafkaRecords, OfUpsertKafkaAMessageHasAKeyThatParses) {
+  const auto made = Sent()
+                        .add(R"({"id": 1, "ad": "a"})")
+                        .add(std::nullopt)
+                        .add(std::nullopt, "no")
+                        .add("no", R"({"id": 4})")
+                        .add(R"({"id": 5, "ad": "e"})", R"({"id": 5})")
+                        .rows(upserts("ALL"), /*upsert=*/true);
+  EXPECT_THAT(text(made.batch), ElementsAre("+I[5, e]"));
+  ASSERT_EQ(made.bad.size(), 4U);
+  EXPECT_THAT(made.bad[0].reason, HasSubstr("has a key"));
+  EXPECT_EQ(made.bad[3].position, 103U);
 }
 
 // ---- rows to records
@@ -271,11 +308,11 @@ TEST(KafkaOutgoing, ARecordThatIsTooLongIsNamedByItsKeyAndLargestColumn) {
   table.primary_key = {"id"};
   const std::string umlauts = []() {
     std::string text;
-    for (int i = 0; i < 499'987; ++i) text += "\u00e9";  // two bytes each
+    for (int i = 0; i < 499'988; ++i) text += "\u00e9";  // two bytes each
     return text;
   }();
   Status status;
-  // {"id":7} and {"id":7,"ad":"..."}: 8 and 18 bytes, and the text.
+  // {"id":7} and {"id":7,"ad":"..."}: 8 and 16 bytes, and the text.
   EXPECT_EQ(written(table, batch_of({kId, kAd}, {{RowKind::kInsert, 7, umlauts}}), true, &status).size(), 1U);
   EXPECT_TRUE(status.ok()) << "exactly the limit: " << status.to_string();
   written(table, batch_of({kId, kAd}, {{RowKind::kInsert, 6, "a"}, {RowKind::kInsert, 7, umlauts + "x"}}),
@@ -283,7 +320,7 @@ TEST(KafkaOutgoing, ARecordThatIsTooLongIsNamedByItsKeyAndLargestColumn) {
   EXPECT_EQ(status.code(), ErrorCode::kRecordTooLong);
   EXPECT_THAT(status.message(),
               HasSubstr("expected a record of at most 1000000 bytes, found one of 1000001 with the key "
-                        "{\"id\":7}; column 'ad' has 999975 of them"));
+                        "{\"id\":7}; column 'ad' has 999977 of them"));
   EXPECT_THAT(status.hint(), HasSubstr("properties.message.max.bytes"));
   table.options["properties.message.max.bytes"] = "2000000";
   written(table, batch_of({kId, kAd}, {{RowKind::kInsert, 7, umlauts + "x"}}), true, &status);
