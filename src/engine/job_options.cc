@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "plan/stored_place.h"
 #include "runtime/check_operators.h"
 #include "state/spill/rocks_spill.h"
 
@@ -228,16 +229,11 @@ Status check_batch(const plan::Plan& plan) {
 /// empty: nothing does.
 std::string place_of(const plan::TableSpec& table) {
   const std::string connector = table.option("connector");
-  if (connector == "sqlite" || connector == "jdbc") {
-    const std::string named = table.option("table-name");
-    return connector + "\n" + table.option(connector == "jdbc" ? "url" : "path") + "\n" +
-           (named.empty() ? table.name : named);
-  }
+  if (connector == "sqlite" || connector == "jdbc") return plan::stored_place(table);
   const bool kafka = connector == "kafka" || connector == "upsert-kafka";
   if (!kafka || table.option("sink.delivery-guarantee") != "exactly-once") return {};
   // Both have the same markers.
-  return "kafka\n" + table.option("properties.bootstrap.servers") + "\n" + table.option("topic") + "\n" +
-         table.option("sink.transactional-id-prefix");
+  return plan::stored_place(table) + "\n" + table.option("sink.transactional-id-prefix");
 }
 
 /// Two writers of one name in one place would each take the other's rows and markers for its own. SQL sees to

@@ -102,6 +102,8 @@ TEST(JobOptions, TwoDeclarationsOfOnePlaceCannotHaveWritersOfOneName) {
   EXPECT_THAT(answer({file, with_option(file, "table-name", "t")}), HasSubstr("the same stored table"));
   const Options jdbc = {{"connector", "jdbc"}, {"url", "jdbc:postgresql://h/d"}, {"table-name", "x"}};
   EXPECT_THAT(answer({jdbc, jdbc}), HasSubstr("the same stored table"));
+  EXPECT_THAT(answer({jdbc, with_option(jdbc, "table-name", "public.x")}),
+              HasSubstr("the same stored table"));
   const Options topic = {{"connector", "kafka"},
                          {"topic", "out"},
                          {"properties.bootstrap.servers", "b:1"},
