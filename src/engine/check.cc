@@ -53,6 +53,23 @@ CheckReport check_job(const Result<sql::CompiledJob>& compiled) {
   return report;
 }
 
+std::vector<lint::Finding> flink_findings(const sql::SqlInput& input) {
+  std::vector<lint::Finding> findings;
+  for (const sql::FlinkFinding& each : sql::for_flink(input)) {
+    const int rule = each.number % 100;
+    const bool note = each.kind == sql::FlinkFinding::Kind::kRestart;
+    findings.push_back({.number = each.number,
+                        .rule = (rule < 10 ? "F0" : "F") + std::to_string(rule),
+                        .severity = note ? lint::Severity::kNote : lint::Severity::kWarning,
+                        .node = {},
+                        .where = each.where,
+                        .message = each.message,
+                        .explanation = each.explanation,
+                        .rewrite = each.portable});
+  }
+  return findings;
+}
+
 std::string check_text(const CheckReport& report) {
   std::string out;
   if (!report.error.ok()) out += report.error.to_string() + "\n";

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "lint/lint.h"
 #include "sql/compile.h"
+#include "sql/for_flink.h"
 
 namespace strand::engine {
 
@@ -20,6 +21,8 @@ struct CheckReport {
 };
 
 CheckReport check_job(const Result<sql::CompiledJob>& compiled);
+/// `--for flink`: where a cluster goes another way. What only a restore shows is a note.
+std::vector<lint::Finding> flink_findings(const sql::SqlInput& input);
 std::string check_text(const CheckReport& report);
 std::string check_json(const CheckReport& report);
 

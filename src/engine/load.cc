@@ -97,6 +97,7 @@ Result<sql::CompiledJob> compile_job(sql::SqlInput input, const connect::Registr
     return codec::gives_changes(table.option("format"));
   };
   input.checks.rows = [](const plan::TableSpec& table) {
+    if (table.option("connector") == "upsert-kafka") return sql::TableRows::kUpserts;
     return codec::gives_changes(table.option("format")) ? sql::TableRows::kChanges : sql::TableRows::kNew;
   };
   input.checks.looks_up = [&tables](const plan::TableSpec& table) { return tables.can_look_up(table); };
@@ -117,12 +118,18 @@ Status apply_arguments(const JobArguments& arguments, env::FileSystem& files,
   return apply_with(arguments, input);
 }
 
-Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
-                                  env::Env env, const std::map<std::string, std::string>& environment) {
+Result<sql::SqlInput> read_input(const JobArguments& arguments, env::FileSystem& files,
+                                 const std::map<std::string, std::string>& environment) {
   sql::SqlInput input;
   input.file = arguments.file;
-  STRAND_TRY(input.text, read_job(*env.files, arguments.file));
-  STRAND_OK(apply_arguments(arguments, *env.files, environment, input));
+  STRAND_TRY(input.text, read_job(files, arguments.file));
+  STRAND_OK(apply_arguments(arguments, files, environment, input));
+  return input;
+}
+
+Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
+                                  env::Env env, const std::map<std::string, std::string>& environment) {
+  STRAND_TRY(const sql::SqlInput input, read_input(arguments, *env.files, environment));
   Result<sql::CompiledJob> job = compile_job(input, registry, env);
   if (!job.ok()) return of_profile(std::move(job).status(), input);
   return job;

@@ -25,6 +25,10 @@ struct JobArguments {
 Result<sql::CompiledJob> load_job(const JobArguments& arguments, const connect::Registry& registry,
                                   env::Env env, const std::map<std::string, std::string>& environment);
 
+/// The same without compiling.
+Result<sql::SqlInput> read_input(const JobArguments& arguments, env::FileSystem& files,
+                                 const std::map<std::string, std::string>& environment);
+
 /// Profiles and options, as settings and overrides of tables. Errors: kBadUsage, kBadProfile, kFileNotFound.
 Status apply_arguments(const JobArguments& arguments, env::FileSystem& files,
                        const std::map<std::string, std::string>& environment, sql::SqlInput& input);
