@@ -1,6 +1,7 @@
 #include "sql/compile.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "expr/library.h"
@@ -8,6 +9,7 @@
 #include "sql/binder.h"
 #include "sql/catalog.h"
 #include "sql/coerce.h"
+#include "sql/lasting.h"
 #include "sql/optimize.h"
 #include "sql/parser.h"
 #include "sql/session.h"
@@ -275,6 +277,45 @@ class Script {
   std::vector<std::string> explained_;
 };
 
+/// `--with shop.t.path` may mean a table of a database: the longest name of a table that the script declares
+/// decides which part of it is the table.
+std::vector<TableOverride> with_whole_names(const std::vector<TableOverride>& overrides,
+                                            const std::vector<ast::Statement>& statements) {
+  std::set<std::string> declared;
+  const auto note = [&](const ast::Statement& statement) {
+    if (const auto* table = std::get_if<ast::CreateTable>(&statement.body)) declared.insert(table->name);
+  };
+  for (const ast::Statement& statement : statements) {
+    note(statement);
+    const auto* catalog = std::get_if<ast::OpenCatalog>(&statement.body);
+    for (const auto& kept :
+         catalog == nullptr ? std::vector<std::shared_ptr<const ast::Statement>>() : catalog->kept)
+      note(*kept);
+  }
+  std::vector<TableOverride> whole;
+  for (const TableOverride& override : overrides) {
+    TableOverride rest = override;
+    bool moved = false;
+    for (const auto& [key, value] : override.options) {
+      const std::string path = override.table + "." + key;
+      std::string table = override.table;
+      for (const std::string& name : declared) {
+        if (name.size() > table.size() && path.starts_with(name + ".")) table = name;
+      }
+      if (table == override.table) continue;
+      rest.options.erase(key);
+      moved = true;
+      whole.push_back({.table = table,
+                       .options = {{path.substr(table.size() + 1), value}},
+                       .replaces_all = false,
+                       .watermark = {},
+                       .origin = override.origin});
+    }
+    if (!moved || !rest.options.empty()) whole.push_back(std::move(rest));
+  }
+  return whole;
+}
+
 /// The plan of one statement, as if it were the only one behind what the file has declared up to there.
 Result<std::string> explain_one(const SqlInput& input, std::span<const ast::Statement> before,
                                 const ast::Explain& explain) {
@@ -315,11 +356,14 @@ Result<std::vector<std::string>> explain_all(const SqlInput& input,
 
 }  // namespace
 
-Result<CompiledJob> compile(const SqlInput& input) {
+Result<CompiledJob> compile(const SqlInput& given) {
+  SqlInput input = given;
   const SourceText source(input.text, input.file);
   STRAND_OK(check_text(source));
   CatalogFiles files{.read = input.read_catalog};
   STRAND_TRY(const std::vector<ast::Statement> statements, parse_script(source, files));
+  STRAND_OK(check_lasting(statements));
+  input.tables = with_whole_names(given.tables, statements);
   Script script(input);
   STRAND_OK(script.fix_settings());
   STRAND_TRY(std::vector<std::string> plans, explain_all(input, statements));

@@ -251,5 +251,33 @@ TEST(KeptCatalog, WhereNoFilesCanBeReadItIsRefused) {
   EXPECT_THAT(job.status().to_string(), HasSubstr("a catalog in a file cannot be opened here"));
 }
 
+// The next script has the catalog and not the function.
+TEST(KeptCatalog, NothingThatIsKeptCallsATemporaryFunction) {
+  const std::string function = "CREATE TEMPORARY FUNCTION c.d.f AS 'f' USING LIBRARY 'l.so';\n";
+  const auto told = HasSubstr("function 'F' is temporary, and 'c.d.");
+  EXPECT_THAT(refusal(kOpen + kTable + function + "CREATE VIEW c.d.v AS SELECT c.d.f(k) AS x FROM c.d.t;"),
+              told);
+  EXPECT_THAT(refusal(kOpen + kTable + function +
+                      "CREATE VIEW c.d.v AS SELECT k FROM c.d.t WHERE n IN (SELECT c.d.f(n) FROM c.d.t);"),
+              told);
+  EXPECT_THAT(refusal(kOpen + function +
+                      "CREATE TABLE c.d.u (k STRING, x AS c.d.f(k)) WITH ('connector' = 'print');"),
+              told);
+  EXPECT_THAT(
+      refusal(kOpen + kTable + function + "CREATE TEMPORARY VIEW c.d.v AS SELECT c.d.f(k) AS x FROM c.d.t;"),
+      Not(told));
+}
+
+TEST(KeptCatalog, WhatIsTemporaryIsNotAltered) {
+  const std::string temporary =
+      "CREATE TEMPORARY TABLE t (k STRING) WITH ('connector' = 'print'); CREATE TEMPORARY VIEW v AS SELECT 1 "
+      "AS one;\n";
+  EXPECT_THAT(refusal(temporary + "ALTER TABLE t ADD (n BIGINT);"),
+              HasSubstr("STRAND-2006  job.sql:2:13: 't' is temporary, and cannot be altered"));
+  EXPECT_THAT(refusal(temporary + "ALTER VIEW v AS SELECT 2 AS two;"),
+              HasSubstr("'v' is temporary, and cannot be altered"));
+  EXPECT_EQ(refusal(temporary + "ALTER TABLE IF EXISTS t ADD (n BIGINT); SHOW TABLES;"), "it compiles");
+}
+
 }  // namespace
 }  // namespace strand::sql

@@ -121,6 +121,33 @@ TEST(TableOverrides, ThatReplaceLeaveNothingOfTheWithClause) {
   EXPECT_EQ(scan.watermark->idle_timeout, Duration{9'000});
 }
 
+TEST(TableOverrides, MayNameATableOfADatabase) {
+  SqlInput input;
+  input.text =
+      "CREATE DATABASE shop; CREATE TABLE shop.t (n BIGINT) WITH ('connector' = 'print');\n"
+      "CREATE TABLE shop (n BIGINT) WITH ('connector' = 'print');\n"
+      "INSERT INTO shop.t SELECT n FROM clicks; INSERT INTO shop SELECT n FROM clicks;";
+  // As --with shop.t.print-identifier=x and --with shop.standard-error=true are split.
+  input.tables = {{.table = "shop",
+                   .options = {{"t.print-identifier", "x"}},
+                   .replaces_all = false,
+                   .watermark = {},
+                   .origin = "--with"},
+                  {.table = "shop",
+                   .options = {{"standard-error", "true"}},
+                   .replaces_all = false,
+                   .watermark = {},
+                   .origin = "--with"}};
+  const plan::Plan plan = job_of(input).plan;
+  const auto options = [&](size_t sink) {
+    return std::get<plan::SinkWrite>(plan.sinks[sink]->detail).table.options;
+  };
+  EXPECT_EQ(options(0),
+            (std::map<std::string, std::string>{{"connector", "print"}, {"print-identifier", "x"}}));
+  EXPECT_EQ(options(1),
+            (std::map<std::string, std::string>{{"connector", "print"}, {"standard-error", "true"}}));
+}
+
 TEST(TableOverrides, OfTablesThatAreNotThereAreRefused) {
   const SqlInput input{.text = kDeclarations + kRead,
                        .file = "job.sql",

@@ -76,6 +76,7 @@ Result<std::string> create_text(const ast::Show& show, const Catalog& catalog) {
   statement.name = view->name;
   statement.columns = view->columns;
   statement.query = view->query;
+  statement.temporary = view->temporary;
   return to_sql(ast::Statement{show.name_place, std::move(statement)});
 }
 

@@ -91,10 +91,10 @@ void Session::count_warnings_of_settings() {
 
 Result<std::vector<Statement>> Session::split(const std::string& text) const {
   const sql::SourceText source(declared_ + text, outside_.file);
-  if (Status checked = check_text(source); !checked.ok()) return moved_up(std::move(checked));
+  if (Status checked = check_text(source); !checked.ok()) return moved_up(checked);
   sql::CatalogFiles files{.read = outside_.read_catalog};
   auto parsed = sql::parse_script(source, files);
-  if (!parsed.ok()) return moved_up(std::move(parsed).status());
+  if (!parsed.ok()) return moved_up(parsed.status());
   std::vector<Statement> statements;
   std::vector<size_t> begins;
   for (const sql::ast::Statement& each : *parsed) {
@@ -110,27 +110,62 @@ Result<std::vector<Statement>> Session::split(const std::string& text) const {
   return statements;
 }
 
-/// Places are counted from the beginning of the text that the user has given.
-Status Session::moved_up(Status error) const {
+/// A text that names places of `declared_` and of what stands behind it (`FILE:LINE:COLUMN`), with those of
+/// the texts that the user has given.
+std::string Session::with_given_places(const std::string& text) const {
   const std::string prefix = outside_.file + ":";
-  const auto above = std::ranges::count(declared_, '\n');
-  if (above == 0 || !error.where().starts_with(prefix)) return error;
-  const std::string rest = error.where().substr(prefix.size());
-  const int64_t line = std::strtoll(rest.c_str(), nullptr, 10);
-  if (line <= above) return error;
-  const size_t colon = std::min(rest.find(':'), rest.size());
-  return Status(error.code(), error.message())
-      .at(prefix + std::to_string(line - above) + rest.substr(colon))
-      .hint(error.hint());
+  const int64_t above = std::ranges::count(declared_, '\n');
+  std::string out;
+  size_t copied = 0;
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at + 1)) {
+    const char* digits = text.c_str() + at + prefix.size();
+    char* end = nullptr;
+    int64_t line = std::strtoll(digits, &end, 10);
+    if (end == digits || *end != ':') continue;
+    const char* column_digits = end + 1;
+    int64_t column = std::strtoll(column_digits, &end, 10);
+    if (end == column_digits) continue;
+    if (line > above) {
+      line -= above;
+    } else if (const auto part = std::ranges::upper_bound(given_, line, {}, &Given::line);
+               part != given_.begin()) {
+      const Given& given = *(part - 1);
+      if (line == given.line) column += given.column;
+      line = given.given_line + line - given.line;
+    }
+    out += text.substr(copied, at - copied) + prefix + std::to_string(line) + ":" + std::to_string(column);
+    copied = static_cast<size_t>(end - text.c_str());
+  }
+  return out + text.substr(copied);
+}
+
+Status Session::moved_up(const Status& error) const {
+  return Status(error.code(), with_given_places(error.message()))
+      .at(with_given_places(error.where()))
+      .hint(with_given_places(error.hint()));
+}
+
+/// `text` holds from now on; it is, or stands for, what begins behind the blanks of `given`.
+void Session::declare(const std::string& text, const std::string& given) {
+  const std::string before = given.substr(0, given.find_first_not_of(" \n"));
+  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  given_.push_back({std::ranges::count(declared_, '\n') + 1, std::ranges::count(before, '\n') + 1,
+                    static_cast<int64_t>(before.size() - line_start)});
+  declared_ += text + "\n";
 }
 
 Result<sql::CompiledJob> Session::compile(const std::string& text) const {
   sql::SqlInput input = outside_;
   input.text = declared_ + text;
   auto job = engine::compile_job(std::move(input), registry_, env_);
-  if (!job.ok()) return moved_up(std::move(job).status());
+  if (!job.ok()) return moved_up(job.status());
   job->warnings.erase(job->warnings.begin(), job->warnings.begin() + static_cast<int64_t>(warnings_told_));
   job->notes.erase(job->notes.begin(), job->notes.begin() + static_cast<int64_t>(notes_told_));
+  for (sql::Shown& shown : job->shown) {
+    for (auto& row : shown.rows) {
+      for (std::string& cell : row) cell = with_given_places(cell);
+    }
+  }
   return job;
 }
 
@@ -144,11 +179,11 @@ Result<sql::CompiledJob> Session::next(const Statement& statement) {
   STRAND_OK(keep(job.catalogs));
   if (statement.kind == Kind::kDeclares) {
     job.shown.clear();
-    declared_ += text.substr(text.find_first_not_of(" \n")) + "\n";
+    declare(text.substr(text.find_first_not_of(" \n")), text);
   } else if (statement.kind == Kind::kStores) {
     STRAND_TRY(const sql::CompiledJob stored,
                compile(text + " SHOW CREATE TABLE " + sql::name_to_sql(statement.table) + ";"));
-    declared_ += stored.shown.back().rows[0][0] + "\n;\n";
+    declare(stored.shown.back().rows[0][0] + "\n;", text);
   } else {
     warnings_told_ = std::max(warnings_told_, *warnings_of_settings_);
     return job;

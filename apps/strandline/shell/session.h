@@ -45,13 +45,22 @@ class Session {
   Status keep(const std::vector<sql::KeptCatalog>& catalogs);
   Status after_conflict(Status refused, const std::string& path);
   void count_warnings_of_settings();
-  Status moved_up(Status error) const;
+  Status moved_up(const Status& error) const;
+  std::string with_given_places(const std::string& text) const;
+  void declare(const std::string& text, const std::string& given);
   std::vector<std::string> column_of(const std::string& question) const;
 
   const connect::Registry& registry_;
   env::Env env_;
   sql::SqlInput outside_;
   std::string declared_;  // ends with a line end, if there is anything
+  /// Where a part of `declared_` stood in the text that the user has given.
+  struct Given {
+    int64_t line;        // of `declared_`, from 1
+    int64_t given_line;  // from 1
+    int64_t column;      // what stood before it in that line
+  };
+  std::vector<Given> given_;
   /// Files of catalogs as they were when they were opened: what was declared since stands in `declared_`.
   std::map<std::string, std::optional<std::string>> catalogs_before_;
   std::map<std::string, std::string> catalogs_now_;  // as this shell has written them
