@@ -20,6 +20,8 @@ struct UpgradeCheck {
   Status refused;
   std::vector<plan::OperatorFit> operators;
   std::vector<plan::PlanChange> changes;
+  /// Rows of the snapshot that are in no state yet, and what the tables say (upgrade_held.h).
+  std::vector<std::string> held = {};
   std::vector<std::string> ways_out;
   std::vector<std::string> notes;
 };
@@ -37,7 +39,7 @@ struct Upgrade {
 };
 
 /// What becomes of a job when `now` goes on from a snapshot of `before`: by the rules of a restore
-/// (runtime::check_state_fits). Sinks are not asked, and rows of the snapshot are not read. Where neither
+/// (runtime::check_state_fits). Sinks are not asked, and rows of the snapshot are not read (upgrade_held.h). Where neither
 /// file names its job, they are one. Errors: kBadOption of settings, kStateMismatch of a fingerprint that
 /// cannot be read.
 Result<UpgradeCheck> check_upgrade(const Upgrade& upgrade, const Machine& machine);

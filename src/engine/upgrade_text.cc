@@ -113,6 +113,7 @@ std::string upgrade_text(const UpgradeCheck& check) {
   operators_text(check, out);
   changes_text(check, out);
   if (!check.refused.ok()) out += "\nrun would say\n  " + check.refused.to_string() + "\n";
+  list_text("rows and tables", check.held, out);
   list_text("ways out", check.ways_out, out);
   list_text("to do", check.notes, out);
   const int64_t refused = count(check, Fate::kChanged) + count(check, Fate::kGone);
@@ -146,6 +147,7 @@ std::string upgrade_json(const UpgradeCheck& check) {
                                {"before", change.before},
                                {"now", change.now}});
   }
+  json["held"] = check.held;
   json["ways_out"] = check.ways_out;
   json["notes"] = check.notes;
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "columnar/type.h"
+#include "plan/ends.h"
 #include "plan/plan.h"
 
 namespace strand::plan {
@@ -189,7 +190,7 @@ std::string fingerprint(const Plan& plan) {
     state["kind"] = kind_name(node->detail);
     nodes[node->id] = std::move(state);
   }
-  return json{{"version", 3}, {"nodes", std::move(nodes)}}.dump();
+  return json{{"version", 3}, {"nodes", std::move(nodes)}, {"ends", ends_of(plan)}}.dump();
 }
 
 }  // namespace strand::plan

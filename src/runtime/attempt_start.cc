@@ -70,7 +70,9 @@ Status JobAttempt::choose(const RestoreChoice& choice) {
   }
   manifest_ = std::move(manifest);
   options_.max_parallelism = max_parallelism_of(*manifest_, options_);
-  return check_fits();
+  STRAND_OK(check_fits());
+  if (choice.kind != RestoreChoice::Kind::kLatest) return Status();
+  return check_savepoint_first(*manifest_, path, plan_);
 }
 
 Status JobAttempt::check_fits() const {

@@ -1,5 +1,7 @@
 #include "runtime/state_fits.h"
 
+#include "plan/ends.h"
+
 namespace strand::runtime {
 
 int32_t max_parallelism_of(const checkpoint::Manifest& snapshot, const JobOptions& options) {
@@ -33,6 +35,22 @@ Status check_state_fits(const checkpoint::Manifest& snapshot, const std::string&
       .hint(
           "undo the change, start anew with --from none (the input is read from its start), or name "
           "operators that are gone for good in 'strand.state.drop'");
+}
+
+Status check_savepoint_first(const checkpoint::Manifest& snapshot, const std::string& path,
+                             const plan::Plan& plan) {
+  if (snapshot.kind == checkpoint::SnapshotKind::kSavepoint) return Status();
+  const auto differences = plan::end_differences(snapshot.fingerprint, plan);
+  if (differences.empty()) return Status();
+  std::string text = "the newest snapshot is a checkpoint, and the job has changed since:";
+  for (const std::string& difference : differences) text += "\n    " + difference;
+  return Status(ErrorCode::kStateMismatch, std::move(text))
+      .at(path)
+      .hint(
+          "run the old form once more and stop it with a savepoint (strandline stop), then this one; or go "
+          "on from the "
+          "checkpoint all the same, by its name: --from " +
+          path + "; or count again: --from none");
 }
 
 }  // namespace strand::runtime

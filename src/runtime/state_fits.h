@@ -17,4 +17,10 @@ int32_t max_parallelism_of(const checkpoint::Manifest& snapshot, const JobOption
 Status check_state_fits(const checkpoint::Manifest& snapshot, const std::string& path, const plan::Plan& plan,
                         const JobOptions& options);
 
+/// A run that goes on by itself from a checkpoint, with watermarks or sinks that are not those of the run
+/// which made it: kStateMismatch, which asks for a savepoint first. Rows of the checkpoint that wait for a
+/// commit, or are in flight, are of the old ones.
+Status check_savepoint_first(const checkpoint::Manifest& snapshot, const std::string& path,
+                             const plan::Plan& plan);
+
 }  // namespace strand::runtime

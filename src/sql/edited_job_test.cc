@@ -1,4 +1,5 @@
 // What an edit of a job file changes in its plan, and in what a snapshot must agree with.
+#include "plan/ends.h"
 #include "plan/plan_changes.h"
 #include "sql/sql_fixture.h"
 
@@ -6,6 +7,7 @@ namespace strand::sql {
 namespace {
 
 using plan::fingerprint_differences;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -108,6 +110,37 @@ TEST(PlanChanges, ASinkTellsItsPlaceAndTheTypesOfItsColumns) {
   EXPECT_THAT(
       changes_between(before, now),
       testing::Contains(HasSubstr("columns: ad_id STRING NOT NULL, day STRING NOT NULL, n BIGINT -> ")));
+}
+
+// A snapshot fits whatever the ends are; who goes on from a checkpoint by itself looks at them.
+TEST(Ends, AreTheWatermarksOfSourcesAndThePlacesAndKeysOfSinks) {
+  const std::string tables =
+      "CREATE TABLE e (k STRING, n BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) "
+      "WITH "
+      "('connector' = 'filesystem', 'path' = 'e', 'format' = 'json');\n"
+      "CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'sqlite', "
+      "'path' = 'o.db', "
+      "'strand.busy-timeout' = '1 s');\nINSERT INTO o SELECT k, COUNT(*) FROM e GROUP BY k;";
+  const auto edited = [&](const std::string& from, const std::string& to) {
+    std::string text = tables;
+    if (!from.empty()) text.replace(text.find(from), from.size(), to);
+    return plan_of(text);
+  };
+  const std::string before = plan::fingerprint(edited("", ""));
+  const auto differences = [&](const std::string& from, const std::string& to) {
+    const plan::Plan now = edited(from, to);
+    EXPECT_THAT(fingerprint_differences(before, plan::fingerprint(now)), IsEmpty()) << "the state fits";
+    return plan::end_differences(before, now);
+  };
+  EXPECT_THAT(differences("", ""), IsEmpty());
+  EXPECT_THAT(differences("'5' SECOND", "'9' SECOND"),
+              ElementsAre(AllOf(HasSubstr("e/scan: watermark (ts - INTERVAL '+0 00:00:05.000'"),
+                                HasSubstr("now watermark (ts"))));
+  EXPECT_THAT(differences("'o.db'", "'p.db'"),
+              ElementsAre("o.n/sink: table sqlite o.db o, key k; now table sqlite p.db o, key k"));
+  EXPECT_THAT(differences("'1 s'", "'2 s'"), IsEmpty()) << "how it is written is no end";
+  EXPECT_THAT(plan::end_differences("{\"version\": 3, \"nodes\": {}}", edited("'o.db'", "'p.db'")), IsEmpty())
+      << "an older snapshot does not say";
 }
 
 }  // namespace

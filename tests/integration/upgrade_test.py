@@ -159,6 +159,41 @@ def test_retention(checks, binary, folder):
     checks.equal((code, states(report), case.run()[0]), (DONE, {}, DONE), "a longer retention keeps its state")
 
 
+def test_savepoint_first(checks, binary, folder):
+    """From a checkpoint, other watermarks and sinks are asked for by name: what it holds beside state is of the old ones."""
+    for number, (name, edit) in enumerate({"another watermark": ("INTERVAL '5' SECOND", "INTERVAL '9' SECOND"),
+                                           "another table": ("'table-name' = 'ads'", "'table-name' = 'advertisements'")}.items()):
+        case = Case(binary, folder / str(number))
+        case.shell.put("new.sql", edited(edit))
+        latest = ("run", "new.sql", "--once", "--ui", "off")
+        check_refusal(checks, name, case.shell.run(*latest), REFUSED, 5003, "a checkpoint, and the job has changed since", "--from none")
+        code, _, err = case.shell.run(*latest, "--from", case.snapshot)
+        checks.equal(code, DONE, f"{name}: the checkpoint by its name" + (err if code else ""))
+    case = Case(binary, folder / "comment")
+    case.shell.put("new.sql", "-- a comment\n" + CLICKS)
+    checks.equal(case.shell.run("run", "new.sql", "--once", "--ui", "off")[0], DONE, "nothing changed")
+
+
+FILES = CLICKS[:CLICKS.index("CREATE TABLE ads")] + """CREATE TABLE copies (ad STRING, spend INT)
+  WITH ('connector' = 'filesystem', 'path' = 'copies', 'format' = 'json');
+INSERT INTO copies SELECT ad, spend FROM clicks;
+"""
+
+
+def test_tables(checks, binary, folder):
+    """With a snapshot, the tables are asked what they would say to it."""
+    case = Case(binary, folder, FILES)
+    case.shell.put("new.sql", FILES)
+    older = case.snapshot
+    case.shell.put("clicks/more.json", lines())
+    checks.equal(case.shell.run("run", "old.sql", "--once", "--ui", "off")[0], DONE, "it goes on")
+    code, report, _ = case.predict("--from", older)
+    checks.equal((code, report["refused"]["code"]), (NO, 4009), "rows have been written that the older snapshot does not know")
+    checks.check(any("copies says" in line for line in report["held"]), "and the table says so", report["held"])
+    code, report, err = case.predict("--from", json.loads(case.shell.run("state", "state/counts", "--json")[1])["path"])
+    checks.equal(code, DONE, "the newest one fits" + err)
+
+
 def test_text(checks, binary, folder):
     case = Case(binary, folder)
     new = edited(("INTERVAL '5' SECOND", "INTERVAL '9' SECOND"), ("PARTITION BY ad, ms", "PARTITION BY site, ms"))
@@ -203,4 +238,4 @@ def test_usage(checks, binary, folder):
 
 
 if __name__ == "__main__":
-    run_tests(__doc__, (test_edits, test_retention, test_text, test_names, test_usage))
+    run_tests(__doc__, (test_edits, test_retention, test_savepoint_first, test_tables, test_text, test_names, test_usage))

@@ -4,6 +4,7 @@
 
 #include "../command.h"
 #include "engine/inspect_state.h"
+#include "engine/upgrade_held.h"
 
 namespace strand::app {
 
@@ -32,10 +33,12 @@ int upgrade_check(Context& context, const UpgradeArguments& arguments) {
   if (!now.ok()) return report_load(now.status());
   const auto snapshot = snapshot_of(context, arguments, before->plan);
   if (!snapshot.ok()) return engine::report(snapshot.status());
-  const auto check =
-      engine::check_upgrade({before->plan, now->plan, arguments.job.file, snapshot->manifest, snapshot->path},
-                            engine::this_machine());
+  const engine::Upgrade upgrade{before->plan, now->plan, arguments.job.file, snapshot->manifest,
+                                snapshot->path};
+  auto check = engine::check_upgrade(upgrade, engine::this_machine());
   if (!check.ok()) return engine::report(check.status());
+  engine::check_held_rows(upgrade, *check);
+  if (!arguments.from.empty()) engine::ask_sinks(upgrade, context.registry, context.real.env(), *check);
   print(arguments.json ? engine::upgrade_json(*check) : engine::upgrade_text(*check));
   return check->refused.ok() ? engine::kDone : engine::kAnswerIsNo;
 }
