@@ -86,6 +86,16 @@ TEST_F(Valkey, AKeyThatHoldsSomethingElseIsAnErrorThatNamesIt) {
   EXPECT_THAT(applied.status().to_string(), HasSubstr("WRONGTYPE"));
 }
 
+TEST_F(Valkey, ATagThatSomebodyElseHasWrittenIsAnErrorAndNoCrash) {
+  const auto spec = test_writer("late");
+  auto store = opened(spec, backend_.options());
+  ASSERT_TRUE(store->apply({test_request(spec, kPut, {"a", "H10", 1}, test_tag(1, 1, 41, 1))}).ok());
+  backend_.call({"HSET", "ad_metrics:a:H10", "late_gen", "mine"});
+  const auto listed = store->list({0}, {50});
+  ASSERT_FALSE(listed.ok());
+  EXPECT_THAT(listed.status().to_string(), HasSubstr("has a tag that is none, generation 'mine'"));
+}
+
 /// The server reads what was sent on the old connection only when newer writes are done.
 TEST_F(Valkey, AWriteOfAConnectionThatWasGivenUpIsRefusedWhenItArrives) {
   const auto spec = test_writer("late");

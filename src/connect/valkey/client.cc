@@ -98,11 +98,13 @@ Status Client::lost() {
   return Status(ErrorCode::kSinkUnavailable, message).at(where_).hint(kWaits);
 }
 
-/// The word may stand behind `ERR Error running script`, or be the first one.
+/// Before version 7 an error inside a script stands somewhere behind `ERR Error running script`.
 Status Client::failure(std::string_view message) const {
-  const std::string_view word = message.substr(0, message.find(' '));
+  const bool inside = message.starts_with("ERR Error running script");
+  const std::string_view first = message.substr(0, message.find(' '));
   for (const Refusal& refusal : kRefusals) {
-    if (word == refusal.word) return Status(refusal.code, std::string(message)).at(where_).hint(refusal.hint);
+    if (inside ? message.find(refusal.word) != std::string_view::npos : first == refusal.word)
+      return Status(refusal.code, std::string(message)).at(where_).hint(refusal.hint);
   }
   return Status(ErrorCode::kSinkSchema, std::string(message))
       .at(where_)

@@ -1,5 +1,8 @@
 #include "connect/valkey/flush_store.h"
 
+#include <charconv>
+#include <optional>
+
 #include "connect/table/history.h"
 #include "connect/table/value_text.h"
 #include "connect/valkey/scripts.h"
@@ -20,6 +23,13 @@ namespace {
 constexpr size_t kRowsAtOnce = 1'000;  // of a listing
 
 std::string number(int64_t value) { return std::to_string(value); }
+
+std::optional<int64_t> number_of(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
 
 /// Binary keys as texts, for people who look at a row.
 std::string hex(std::string_view bytes) {
@@ -201,7 +211,7 @@ Result<Listing> ValkeyFlushStore::list(Epoch low, Epoch high) {
     STRAND_OK(append_tags(tags, low, high, listing));
   }
   STRAND_TRY(const Reply deletes, session_.call({"HGET", name("deletes", spec_.table), spec_.writer}));
-  listing.deletes = !deletes.is_nil() && std::stoll(std::string(deletes.text())) >= low.value;
+  listing.deletes = number_of(deletes.text()).value_or(-1) >= low.value;
   return listing;
 }
 
@@ -209,8 +219,18 @@ Result<Listing> ValkeyFlushStore::list(Epoch low, Epoch high) {
 Status ValkeyFlushStore::append_tags(const Reply& tags, Epoch low, Epoch high, Listing& out) const {
   for (size_t i = 0; i + 3 < tags.size(); i += 4) {
     if (tags[i].is_nil()) continue;
-    const auto part = [&](size_t at) { return std::stoll(std::string(tags[i + at].text())); };
-    const WriteTag tag{{part(0)}, {part(1)}, {part(2)}, 0};
+    const auto generation = number_of(tags[i].text());
+    const auto attempt = number_of(tags[i + 1].text());
+    const auto epoch = number_of(tags[i + 2].text());
+    if (!generation || !attempt || !epoch) {
+      return Status(ErrorCode::kSinkSchema, "a row of " + spec_.table +
+                                                " has a tag that is none, generation '" +
+                                                std::string(tags[i].text()) + "'")
+          .at(session_.where())
+          .hint("somebody else has written the fields " + spec_.writer +
+                "_gen, _attempt or _ckpt: remove that row");
+    }
+    const WriteTag tag{{*generation}, {*attempt}, {*epoch}, 0};
     if (tag.epoch < low || tag.epoch > high || tag.generation > claim_.generation) continue;
     out.values.push_back({bytes_of(tags[i + 3].text()), tag});
   }
