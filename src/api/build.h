@@ -15,7 +15,8 @@ inline constexpr const char* kTakeConnector = "strandline-take";
 /// The functions of those sinks, by name.
 const std::map<std::string, strandline::TakeBatch>& takers_of(const strandline::Job& job);
 
-/// The plan of the job. The first error of its construction otherwise.
+/// The plan of the job. The first error of its construction otherwise; kDuplicateName where two operators
+/// have one id.
 Result<plan::Plan> plan_of(const strandline::Job& job);
 
 }  // namespace strand::api

@@ -449,6 +449,40 @@ const std::map<std::string, strandline::TakeBatch>& takers_of(const strandline::
   return job.state()->takers;
 }
 
+namespace {
+
+/// An operator for people who have not named it, or have named two alike.
+std::string described(const plan::Node& node) {
+  if (const auto* scan = std::get_if<plan::Scan>(&node.detail))
+    return "the source '" + scan->table.name + "'";
+  if (const auto* write = std::get_if<plan::SinkWrite>(&node.detail))
+    return "writer '" + write->writer + "' of table '" + write->table.name + "'";
+  const auto* function = std::get_if<plan::Function>(&node.detail);
+  std::string text = "'" + (function != nullptr ? function->kind : plan::kind_name(node.detail)) + "'";
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    text += (i == 0 ? " behind '" : " and '") + node.inputs[i].node->id + "'";
+  return text;
+}
+
+/// State, files and savepoints know an operator by its id.
+Status check_ids(const plan::Plan& plan) {
+  std::map<std::string, const plan::Node*> known;
+  for (const plan::NodePtr& node : plan.nodes()) {
+    const auto [at, fresh] = known.emplace(node->id, node.get());
+    if (fresh) continue;
+    const bool writer = std::holds_alternative<plan::SinkWrite>(node->detail);
+    return Status(ErrorCode::kDuplicateName, "two operators have the id '" + node->id +
+                                                 "': " + described(*at->second) + ", and " + described(*node))
+        .hint(
+            writer
+                ? "give each writer of a table a name of its own"
+                : "give each a uid of its own; without one the id is its kind and number, as in 'process-1'");
+  }
+  return Status();
+}
+
+}  // namespace
+
 Result<plan::Plan> plan_of(const strandline::Job& job) {
   const strandline::detail::JobState& state = *job.state();
   if (!state.error.ok()) return state.error;
@@ -458,6 +492,7 @@ Result<plan::Plan> plan_of(const strandline::Job& job) {
   plan.job = state.name;
   plan.sinks = state.sinks;
   plan.settings = state.settings;
+  STRAND_OK(check_ids(plan));
   return plan;
 }
 

@@ -44,6 +44,40 @@ TEST(TypedStream, UnitesStreamsOfOneType) {
               ElementsAre("+I[a]", "+I[b]", "+I[c]"));
 }
 
+// Their state would be one in every checkpoint.
+TEST(TypedStream, TwoOperatorsOfOneIdAreRefusedByName) {
+  const auto refusal = [](const std::function<void(Job&)>& build) {
+    Job job("job");
+    build(job);
+    const auto plan = strand::api::plan_of(job);
+    return plan.ok() ? "accepted" : plan.status().to_string();
+  };
+  const auto user = [](Job& job, const std::string& source) { return clicks(job, source).map(&Click::user); };
+  const auto refused = refusal([&](Job& job) {
+    log(user(job, "script").uid("users"));
+    log(user(job, "script2").uid("users"), "log2");
+  });
+  EXPECT_THAT(refused, HasSubstr("STRAND-2007"));
+  EXPECT_THAT(refused,
+              HasSubstr("two operators have the id 'users': 'map' behind 'project-1', and 'map' behind "
+                        "'project-3'"));
+  EXPECT_THAT(refusal([&](Job& job) {
+                log(user(job, "script").uid("map-2"));
+                log(user(job, "script2"), "log2");
+              }),
+              HasSubstr("give each a uid of its own"));
+  EXPECT_THAT(refusal([&](Job& job) {
+                log(user(job, "script"));
+                log(user(job, "script2"));
+              }),
+              HasSubstr("give each writer of a table a name of its own"));
+  EXPECT_EQ(refusal([&](Job& job) {
+              log(user(job, "script").uid("users"));
+              log(user(job, "script2").uid("others"), "log2");
+            }),
+            "accepted");
+}
+
 TEST(TypedStream, TwoTypesBecomeOne) {
   EXPECT_THAT(
       rows_of(
