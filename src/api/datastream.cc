@@ -1,6 +1,7 @@
 // Typed streams: from the templates of the API to plan nodes.
 #include <stdexcept>
 
+#include "api/arguments.h"
 #include "api/batch.h"
 #include "api/elements.h"
 #include "api/flows.h"
@@ -31,10 +32,15 @@ plan::Input keyed_input(const Handle& stream, const RowType& type, size_t number
   return input;
 }
 
-/// A handle to what `make` adds; the first input where it fails.
+/// A handle to what `make` adds; the first input where it fails, which the error then names.
 template <class Make>
 Handle add(const Handle& fallback, Make&& make) {
-  return {fallback.job, api::build(*fallback.job, fallback.node, std::forward<Make>(make)), 0};
+  const auto placed = [&]() -> NodeResult {
+    NodeResult made = make();
+    if (made.ok() || !made.status().where().empty()) return made;
+    return std::move(made).status().at("behind '" + fallback.node->node->id + "'");
+  };
+  return {fallback.job, api::build(*fallback.job, fallback.node, placed), 0};
 }
 
 bool is_whole_number(columnar::TypeKind kind) {
@@ -148,6 +154,7 @@ Handle add_union(const RowType& type, const std::vector<Handle>& inputs) {
 
 Handle add_watermarks(const Handle& in, const RowType& type, WatermarkSpec spec) {
   return add(in, [&]() -> NodeResult {
+    STRAND_OK(api::check_arguments(spec));
     plan::Function function;
     function.kind = "watermarks";
     function.make = [&type, spec](const plan::FunctionOptions& options) -> Result<api::OperatorPtr> {
@@ -183,6 +190,7 @@ Status check_states(const StateOwner& owner, bool keyed) {
                     "a function has two states with the name '" + state->name + "'")
           .hint("give each a name of its own");
     }
+    if (state->ttl) STRAND_OK(api::check_arguments(*state->ttl, state->name));
     if (!keyed && state->kind < StateKind::kOperatorList) {
       return Status(ErrorCode::kBadUsage,
                     "state '" + state->name + "' belongs to a key, and the stream has none")
@@ -300,6 +308,7 @@ Handle add_window(WindowSpec spec, const std::vector<Handle>& inputs) {
 
 IntervalJoined add_interval_join(IntervalJoinSpec spec, const Handle& left, const Handle& right) {
   const Handle join = add(left, [&]() -> NodeResult {
+    STRAND_OK(api::check_arguments(spec));
     plan::IntervalJoin node;
     node.stream_rules = true;
     node.lower = strand::Duration{spec.lower};

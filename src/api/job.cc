@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "api/arguments.h"
 #include "api/build.h"
 #include "api/expression.h"
 #include "api/job_state.h"
@@ -122,6 +123,7 @@ strand::Result<std::vector<size_t>> find_keys(const std::vector<std::string>& ke
 strand::Result<std::optional<plan::Retention>> bind_retention(const std::optional<Retention>& retention,
                                                               const columnar::Schema& schema) {
   if (!retention) return std::optional<plan::Retention>();
+  STRAND_OK(strand::api::check_arguments(*retention));
   STRAND_TRY(const size_t column, find_column(schema, retention->column));
   return std::optional<plan::Retention>(plan::Retention{column, {retention->after.count()}});
 }
@@ -148,6 +150,7 @@ Stream Job::source(Table table, std::vector<Expression> columns, std::optional<E
     const columnar::SchemaPtr output = bound.second;
     std::optional<size_t> rowtime;
     if (event_time) {
+      STRAND_OK(strand::api::check_arguments(*event_time).at(table.name));
       STRAND_TRY(rowtime, find_column(*output, event_time->column));
       plan::WatermarkSpec watermark;
       watermark.time_column = *rowtime;
@@ -395,6 +398,10 @@ WindowedStream::Result WindowedStream::aggregate(std::vector<Aggregate> aggregat
           .hint("keep the event-time column in select");
     }
     if (window_.size.count() <= 0) return Status(ErrorCode::kBadWindow, "a window's size must be above 0");
+    if (early_ && early_->count() <= 0)
+      return Status(ErrorCode::kBadWindow, "early_firing expects a time above 0 ms");
+    if (pre_aggregate_ && pre_aggregate_->count() < 0)
+      return Status(ErrorCode::kBadWindow, "pre_aggregate expects a time from 0 ms on");
     plan::WindowAggregate window;
     STRAND_TRY(window.keys, find_keys(keyed_.keys_, *schema));
     window.time_column = *stream.node_->node->rowtime;

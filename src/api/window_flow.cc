@@ -1,6 +1,7 @@
 // Windows of typed streams.
 #include <algorithm>
 
+#include "api/arguments.h"
 #include "api/flows.h"
 #include "api/function_host.h"
 #include "api/keyed_flow.h"
@@ -437,7 +438,7 @@ Status check_window(const WindowSpec& spec) {
   if (!spec.measure && spec.trigger && compares(*spec.trigger)) return no_measure("a delta trigger");
   if (!spec.measure && spec.evictor && spec.evictor->kind == strandline::Evictor::Kind::kDelta)
     return no_measure("a delta evictor");
-  return Status();
+  return check_arguments(spec);
 }
 
 }  // namespace

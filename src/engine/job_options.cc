@@ -61,6 +61,13 @@ class Settings {
   const plan::Plan& plan_;
 };
 
+Status require(const Settings& settings, bool holds, const std::string& key, const std::string& expected) {
+  if (holds) return Status();
+  return Status(ErrorCode::kBadOption,
+                "'" + key + "' expects " + expected + "; found '" + settings.text(key) + "'")
+      .at(settings.origin(key));
+}
+
 Result<double> number_setting(const Settings& settings, const std::string& key, double fallback,
                               double highest) {
   const std::string text = settings.text(key);
@@ -286,6 +293,8 @@ Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder&
   out.stream_time = settings.text("execution.runtime-mode", "STREAMING") != "BATCH";
   out.zone = settings.text("table.local-time-zone", "UTC");
   STRAND_TRY(const int64_t retained, settings.integer("execution.checkpointing.num-retained", 3));
+  STRAND_OK(
+      require(settings, retained >= 1, "execution.checkpointing.num-retained", "a whole number from 1 on"));
   out.retained = static_cast<int>(retained);
   STRAND_TRY(const Duration interval, settings.duration("execution.checkpointing.interval", "10 s"));
   if (interval.millis > 0) out.checkpoints.interval = interval;
@@ -296,12 +305,16 @@ Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder&
   }
   STRAND_TRY(out.checkpoints.min_pause, settings.duration("execution.checkpointing.min-pause", "0 s"));
   STRAND_TRY(out.checkpoints.timeout, settings.duration("execution.checkpointing.timeout", "10 min"));
+  STRAND_OK(require(settings, out.checkpoints.timeout.millis > 0, "execution.checkpointing.timeout",
+                    "a duration above 0: every checkpoint would be given up"));
   STRAND_TRY(const int64_t tolerable,
              settings.integer("execution.checkpointing.tolerable-failed-checkpoints", 3));
   out.checkpoints.tolerable_failures = static_cast<int>(tolerable);
   out.flink_restore = settings.text("strand.compat.flink-restore", "false") == "true";
   out.may_drop = words_of(settings.text("strand.state.drop"));
   STRAND_TRY(out.memory_limit, settings.bytes("strand.memory.limit", machine.memory_bytes / 4 * 3));
+  STRAND_OK(require(settings, out.memory_limit > 0, "strand.memory.limit",
+                    "a size above 0, such as '512 mb': without it, three quarters of the machine's memory"));
   STRAND_OK(read_backend(settings, folder, out));
   out.settings_json = settings_json(plan);
   return out;

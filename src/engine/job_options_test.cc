@@ -48,6 +48,14 @@ TEST(JobOptions, WhatCannotBeIsRefusedWithItsOrigin) {
   EXPECT_THAT(refused.status().message(),
               HasSubstr("'parallelism.default' expects a whole number from 1 to"));
   EXPECT_FALSE(job_options(with({{"strand.memory.limit", "much"}}), {"/j"}, kMachine).ok());
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>{{"execution.checkpointing.timeout", "0 s"},
+                                          {"execution.checkpointing.num-retained", "0"},
+                                          {"strand.memory.limit", "0"}}) {
+    const auto zero = job_options(with({{key, value}}), {"/j"}, kMachine);
+    ASSERT_FALSE(zero.ok()) << key;
+    EXPECT_THAT(zero.status().to_string(), HasSubstr("STRAND-1001  job.sql:1:1: '" + key + "' expects "));
+  }
 }
 
 TEST(JobOptions, TwoDeclarationsOfOnePlaceCannotHaveWritersOfOneName) {

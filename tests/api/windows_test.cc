@@ -207,6 +207,61 @@ TEST(StreamWindows, WhatIsNoWindowIsAnErrorOfTheJob) {
               HasSubstr("session windows need a trigger that can merge"));
 }
 
+// Each would otherwise end the process, fire for ever, or keep state for good.
+TEST(StreamArguments, WhatCannotBeIsAnErrorOfTheJobThatNamesArgumentPlaceAndWayOut) {
+  using Clicks = DataStream<Click>;
+  const auto in = [](auto change) {
+    return [change](const Clicks& c) {
+      change(c.key_by(&Click::user).window(TumblingEventTimeWindows::of(10s))).aggregate(Sum());
+    };
+  };
+  const auto trigger = [&](Trigger t) { return in([t](const auto& w) { return w.trigger(t); }); };
+  const auto evictor = [&](Evictor e) { return in([e](const auto& w) { return w.evictor(e); }); };
+  const auto marks = [](const WatermarkStrategy<Click>& s) {
+    return [s](const Clicks& c) { c.assign_timestamps_and_watermarks(s); };
+  };
+  const auto joined = [](Millis lower, Millis upper, bool exclusive) {
+    return [=](const Clicks& c) {
+      auto join = c.key_by(&Click::user).interval_join(c.key_by(&Click::user)).between(lower, upper);
+      if (exclusive) join = join.lower_bound_exclusive().upper_bound_exclusive();
+      join.process([](const Click& left, const Click&) { return left.spend; });
+    };
+  };
+  using Strategy = WatermarkStrategy<Click>;
+  const std::vector<std::pair<std::function<void(const Clicks&)>, std::string>> table = {
+      {trigger(CountTrigger::of(0)), "STRAND-2009  behind 'key-by-1': a count trigger"},
+      {trigger(PurgingTrigger::of(CountTrigger::of(-1))), "at least 1 element, found -1"},
+      {trigger(ContinuousEventTimeTrigger::of(0ms)), "a time above 0 ms, found 0 ms"},
+      {trigger(ContinuousProcessingTimeTrigger::of(-5ms)), "a continuous trigger expects a time above 0 ms"},
+      {trigger(ProcessingTimeoutTrigger::of(CountTrigger::of(2), -1ms)), "a timeout trigger"},
+      {evictor(CountEvictor::of(-1)), "a count evictor expects a number from 0 on, found -1"},
+      {evictor(TimeEvictor::of(-1ms)), "a time evictor expects a time from 0 ms on, found -1 ms"},
+      {in([](const auto& w) { return w.allowed_lateness(-1ms); }), "allowed_lateness expects a time from 0"},
+      {[](const Clicks& c) { c.key_by(&Click::user).count_window(0).aggregate(Sum()); }, "count window"},
+      {marks(Strategy::for_bounded_out_of_orderness(-5ms)), "STRAND-1001  behind 'project-1': the bound of"},
+      {marks(Strategy::for_bounded_out_of_orderness(Millis::max())), "the bound of a watermark expects"},
+      {marks(Strategy::for_monotonous_timestamps().with_idleness(0ms)), "the idle timeout of a watermark"},
+      {marks(Strategy::for_monotonous_timestamps().with_idleness(-1ms)), "a time above 0 ms, found -1 ms"},
+      {joined(10ms, -10ms, false), "found 10 ms and -10 ms"},
+      {joined(0ms, 1ms, true), "exchange the bounds of between(…)"},
+  };
+  for (const auto& [build, expected] : table) {
+    Job job("job");
+    build(clicks(job));
+    EXPECT_THAT(job.error(), HasSubstr(expected));
+    EXPECT_THAT(job.error(), HasSubstr("behind '"));
+  }
+  Job job("job");
+  clicks(job, "script", -1ms);
+  EXPECT_THAT(job.error(),
+              HasSubstr("STRAND-1001  script: the bound of a watermark expects a time from 0 ms on"));
+  for (const auto& build : {joined(0ms, 0ms, false), joined(0ms, 2ms, true)}) {
+    Job fine("job");
+    build(clicks(fine));
+    EXPECT_EQ(fine.error(), "");
+  }
+}
+
 // What readers have seen closed by a drain stays closed; what comes later is on time (replay.md T5).
 TEST(StreamWindows, AStopWithDrainClosesThemForGood) {
   JobRunner runner([] {
