@@ -67,7 +67,9 @@ Status FunctionHost::restore(const std::vector<state::Section>& parts) {
 
 void FunctionHost::element(size_t input, const void* element, std::optional<EventTime> time) {
   call_.begin(time ? std::optional(time->millis) : std::nullopt, time);
+  home_.in_broadcast = broadcast_ && input == 1;
   code_->on_element(input, element, call_);
+  home_.in_broadcast = false;
 }
 
 void FunctionHost::before_barrier() {

@@ -68,7 +68,7 @@ class FunctionCall : public strandline::detail::WindowCall {
 class FunctionHost {
  public:
   FunctionHost(const strandline::detail::FunctionSpec& spec, FlowOutput& output, StateHome& home)
-      : code_(spec.make()), home_(home), call_(home, output) {
+      : code_(spec.make()), broadcast_(spec.broadcast), home_(home), call_(home, output) {
     home_.of_subtask = &of_subtask_;
   }
   strandline::detail::FunctionCode& code() { return *code_; }
@@ -88,6 +88,7 @@ class FunctionHost {
  private:
   void warn_of_buffers();
   std::unique_ptr<strandline::detail::FunctionCode> code_;
+  bool broadcast_;  // the second input is
   OperatorState of_subtask_;
   StateHome& home_;
   FunctionCall call_;

@@ -103,21 +103,33 @@ class SubtaskList final : public strandline::detail::ListCell {
 
 class SubtaskMap final : public strandline::detail::MapCell {
  public:
-  explicit SubtaskMap(OperatorState::Entry& entry) : entry_(entry) {}
+  SubtaskMap(OperatorState::Entry& entry, const StateHome& home, std::string name)
+      : entry_(entry), home_(home), name_(std::move(name)) {}
   std::optional<std::string> get(const std::string& key) override {
     const auto found = entry_.map.find(key);
     return found == entry_.map.end() ? std::nullopt : std::optional(found->second);
   }
-  void put(const std::string& key, std::string value) override { entry_.map[key] = std::move(value); }
-  void remove(const std::string& key) override { entry_.map.erase(key); }
+  void put(const std::string& key, std::string value) override { for_writing()[key] = std::move(value); }
+  void remove(const std::string& key) override { for_writing().erase(key); }
   std::vector<std::pair<std::string, std::string>> entries() override {
     return {entry_.map.begin(), entry_.map.end()};
   }
   bool empty() override { return entry_.map.empty(); }
-  void clear() override { entry_.map.clear(); }
+  void clear() override { for_writing().clear(); }
 
  private:
+  /// What one subtask alone would write, a rescale would lose.
+  std::map<std::string, std::string>& for_writing() {
+    if (!home_.in_broadcast)
+      throw std::logic_error(
+          "broadcast state `" + name_ +
+          "` is written where no element of the broadcast stream is processed: it can only be "
+          "read here, and changes in process_broadcast_element");
+    return entry_.map;
+  }
   OperatorState::Entry& entry_;
+  const StateHome& home_;
+  std::string name_;
 };
 
 std::optional<state::Ttl> ttl_of(const StateSlot& slot) {
@@ -157,7 +169,7 @@ std::unique_ptr<StateCell> subtask_cell(const StateSlot& slot, StateHome& home) 
   OperatorState::Entry& entry = home.of_subtask->entry(slot.name);
   entry.kind = slot.kind;
   entry.type = slot.type;
-  if (slot.kind == StateKind::kBroadcast) return std::make_unique<SubtaskMap>(entry);
+  if (slot.kind == StateKind::kBroadcast) return std::make_unique<SubtaskMap>(entry, home, slot.name);
   return std::make_unique<SubtaskList>(entry);
 }
 

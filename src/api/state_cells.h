@@ -38,7 +38,8 @@ struct StateHome {
   OperatorState* of_subtask = nullptr;
   bool has_key = false;  // a key is being worked on
   std::optional<state::Namespace> window;
-  bool merging = false;  // windows merge, so none has state of its own
+  bool merging = false;       // windows merge, so none has state of its own
+  bool in_broadcast = false;  // an element of the broadcast stream is being worked on
 };
 
 /// Gives each declared state its cell; keyed ones need `home.keyed`. Errors: kStateMismatch.
