@@ -52,6 +52,12 @@ std::string escaped(std::string_view job) {
 
 std::string manifest_name(const SnapshotName& name) { return "m" + ids_text(name); }
 
+bool is_attempt_name(std::string_view text) {
+  int64_t number = 0;
+  return take(text, "g") && take_number(text, number) && take(text, "-a") && take_number(text, number) &&
+         text.empty();
+}
+
 std::optional<SnapshotName> parse_manifest_name(std::string_view text) {
   SnapshotName name;
   if (!take(text, "m") || !take_ids(text, name) || !text.empty()) return std::nullopt;

@@ -18,6 +18,8 @@ struct SnapshotName {
 
 /// `m7-g1-a2`
 std::string manifest_name(const SnapshotName& name);
+/// Whether a file of `attempts` can be a record: `g<g>-a<a>`.
+bool is_attempt_name(std::string_view text);
 std::optional<SnapshotName> parse_manifest_name(std::string_view name);
 /// The epoch of `e7-...`, a state file, finished or not.
 std::optional<Epoch> parse_file_name(std::string_view name);

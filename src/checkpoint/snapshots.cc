@@ -77,7 +77,7 @@ Result<std::vector<SnapshotInfo>> Store::list_own() const {
   std::vector<SnapshotInfo> snapshots;
   for (const env::FileInfo& file : found) {
     const auto name = parse_manifest_name(file.name);
-    if (!name) continue;
+    if (!name || file.is_dir) continue;
     SnapshotInfo named;
     std::tie(named.epoch, named.generation, named.attempt) =
         std::tie(name->epoch, name->generation, name->attempt);
@@ -136,7 +136,14 @@ Result<std::optional<SnapshotInfo>> Store::latest() const {
     if (!snapshot.unreadable.ok()) return offer_older(snapshot.unreadable, snapshot.epoch);
     return std::optional(snapshot);
   }
-  return std::optional<SnapshotInfo>();
+  if (attempts_.empty() || attempts_.back().restored.value_or(Epoch{0}) == Epoch{0})
+    return std::optional<SnapshotInfo>();
+  // What an attempt has restored stays until a later snapshot is there: somebody has taken it away.
+  return Status(ErrorCode::kCheckpointUnreadable,
+                "expected the snapshot of epoch " + std::to_string(attempts_.back().restored->value) +
+                    ", which the job has gone on from, or a later one, found none")
+      .at(dir_ + "/manifests")
+      .hint("put the folder back from a backup, or give a savepoint with --from; --from none starts anew");
 }
 
 Status Store::offer_older(Status status, Epoch than) const {

@@ -106,7 +106,7 @@ Status Store::read_attempts() {
   const std::string dir = dir_ + "/attempts";
   STRAND_TRY(const std::vector<env::FileInfo> found, files_->list(dir));
   for (const env::FileInfo& file : found) {
-    if (file.name.ends_with(env::kTemporarySuffix)) continue;
+    if (file.is_dir || !is_attempt_name(file.name)) continue;  // not ours
     const std::string path = dir + "/" + file.name;
     STRAND_TRY(const std::string text, env::read_all(*files_, path));
     Result<AttemptRecord> record = attempt_of(text);

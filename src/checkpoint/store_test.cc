@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "env/fresh_file.h"
 #include "sim/env/env.h"
 
 namespace strand::checkpoint {
@@ -83,6 +84,36 @@ class StoreTest : public ::testing::Test {
 
   sim::SimEnv sim_{1, WallTime{0}};
 };
+
+// Without it the job would start anew in silence, beside what its sinks hold.
+TEST_F(StoreTest, AStartIsRefusedWhereTheSnapshotThatTheJobWentOnFromIsGone) {
+  Store store = reopen();
+  start(store, 1, std::nullopt);
+  const std::string path = complete(store, 1);
+  ASSERT_TRUE(sim_.files.remove(path).ok());
+  EXPECT_EQ(*reopen().latest(), std::nullopt) << "no attempt says that it was complete";
+  const std::string second = complete(store, 2);
+  start(store, 2, Epoch{2});
+  EXPECT_TRUE(reopen().latest().ok());
+  ASSERT_TRUE(sim_.files.remove(second).ok());
+  const Status refused = status_of(reopen().latest());
+  EXPECT_EQ(refused.code(), ErrorCode::kCheckpointUnreadable);
+  EXPECT_THAT(refused.to_string(), AllOf(HasSubstr("the snapshot of epoch 2"), HasSubstr("--from none")));
+  start(store, 3, std::nullopt);
+  EXPECT_TRUE(reopen().latest().ok()) << "started anew by hand";
+}
+
+TEST_F(StoreTest, WhatIsNotOfTheStoreIsLeftAlone) {
+  Store store = reopen();
+  start(store, 1, std::nullopt);
+  complete(store, 1);
+  ASSERT_TRUE(env::write_fresh(sim_.files, "/job/checkpoints/attempts/g1-a1.bak", "?").ok());
+  ASSERT_TRUE(env::write_fresh(sim_.files, "/job/checkpoints/attempts/notes.txt", "?").ok());
+  ASSERT_TRUE(sim_.files.make_dirs("/job/checkpoints/attempts/old").ok());
+  ASSERT_TRUE(sim_.files.make_dirs("/job/checkpoints/manifests/m9-g1-a1").ok());
+  EXPECT_THAT(epochs(reopen()), ElementsAre(1));
+  EXPECT_TRUE(reopen().collect_garbage(1, {1}).ok());
+}
 
 TEST_F(StoreTest, ANewFolderHasNothing) {
   const Store store = reopen();
