@@ -17,8 +17,9 @@ constexpr size_t kWindowColumns = 3;  // window_start, window_end, window_time
 /// the select list and of HAVING becomes one over the aggregation's output: keys, window columns, aggregates.
 class Grouping {
  public:
-  Grouping(const Relation& input, const ast::Select& select, const std::string& zone)
+  Grouping(const Relation& input, const ast::Select& select, const Values& values, const std::string& zone)
       : input_(input), select_(select), in_(input, zone), out_(input, zone) {
+    in_.replace(from(values));
     out_.replace([this](const ast::Expr& e) { return replacement(e); });
   }
 
@@ -53,6 +54,21 @@ class Grouping {
     std::vector<ExprPtr> all = keys_;
     for (const AggregateCall& call : calls_) call.append_needed(all);
     return all;
+  }
+  /// What an expression over the output is in a group without rows, if `having` lets that pass and it is not
+  /// NULL: COUNT is 0, the other aggregates are NULL.
+  ExprPtr of_nothing(const ExprPtr& e, const ExprPtr& having, const std::string& zone) const {
+    const auto value = [&](const ExprPtr& of) -> ExprPtr {
+      const Result<ExprPtr> folded = expr::fold(without_rows(of), {zone});
+      return folded.ok() ? *folded : without_rows(of);
+    };
+    const ExprPtr passes = having ? value(having) : nullptr;
+    const auto* known = passes ? std::get_if<bool>(&passes->literal) : nullptr;
+    if (passes && (passes->kind != expr::Expr::Kind::kLiteral || known == nullptr || !*known)) return nullptr;
+    ExprPtr result = value(e);
+    const bool null =
+        result->kind == expr::Expr::Kind::kLiteral && std::holds_alternative<std::monostate>(result->literal);
+    return null ? nullptr : result;
   }
   size_t keys() const { return keys_.size(); }
   const std::vector<ExprPtr>& key_expressions() const { return keys_; }
@@ -127,6 +143,20 @@ class Grouping {
                                  (plain.size() > 1 ? "(" + list(plain) + ")" : list(plain)) + ", …)");
   }
 
+  ExprPtr without_rows(const ExprPtr& e) const {
+    if (e->kind == expr::Expr::Kind::kColumn) {
+      const size_t at = e->column - first_aggregate();
+      const bool counts = at < calls_.size() && (calls_[at].kind == Aggregate::Kind::kCount ||
+                                                 calls_[at].kind == Aggregate::Kind::kCountStar);
+      if (counts) return expr::literal(int64_t{0}, e->type);
+      return expr::literal(std::monostate{}, columnar::with_nullable(e->type, true));
+    }
+    if (e->kind != expr::Expr::Kind::kCall) return e;
+    std::vector<ExprPtr> args;
+    for (const ExprPtr& arg : e->args) args.push_back(without_rows(arg));
+    return expr::call(e->function, std::move(args), e->type);
+  }
+
   size_t first_aggregate() const { return keys_.size() + (input_.window ? kWindowColumns : 0); }
 
   std::optional<size_t> window_column(const expr::Expr& e) const {
@@ -151,7 +181,8 @@ class Grouping {
       return bind_aggregate_call(e, in_, input_, [this](AggregateCall call) { return add(std::move(call)); });
     }
     const bool constant = e.kind != ast::Expr::Kind::kName && e.kind != ast::Expr::Kind::kCall &&
-                          e.kind != ast::Expr::Kind::kCase && e.kind != ast::Expr::Kind::kCast;
+                          e.kind != ast::Expr::Kind::kCase && e.kind != ast::Expr::Kind::kCast &&
+                          e.kind != ast::Expr::Kind::kSubquery;
     if (constant || has_aggregate(e)) return ExprPtr();
     STRAND_TRY(const ExprPtr bound, in_.bind(e));
     if (const auto key = find_key(*bound)) return expr::column(*key, keys_[*key]->type);
@@ -224,13 +255,20 @@ void add_late_output(plan::Node& node, const columnar::Schema& input) {
 
 Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select& select, SelectHints& hints,
                                         const Place& place, Extras& extras) {
+  Values values;
+  STRAND_TRY(const Relation rows, with_inner_of_groups(input, select, values));
+  return group_rows(rows, select, values, hints, place, extras);
+}
+
+Result<Relation> Binder::group_rows(const Relation& input, const ast::Select& select, const Values& values,
+                                    SelectHints& hints, const Place& place, Extras& extras) {
   if (input.updating && reads_early(input.input())) {
     return error_at(ErrorCode::kUnsupportedSql, place,
                     "rows of '" + input.name + "' cannot be aggregated: they are provisional")
         .hint("aggregate the rows of the window itself");
   }
   if (input.updating) want_update_before(input.input(), ChangeReader::kOperator);
-  Grouping grouping(input, select, zone());
+  Grouping grouping(input, select, values, zone());
   STRAND_OK(grouping.bind_keys());
   std::vector<size_t> extras_at;
   for (const ExprPtr& key : extras.keys) extras_at.push_back(grouping.add_key(key));
@@ -260,6 +298,15 @@ Result<Relation> Binder::bind_aggregate(const Relation& input, const ast::Select
   ExprPtr having;
   if (select.having) {
     STRAND_TRY(having, grouping.bind_having(*select.having));
+  }
+  if (extras.one_value && !extras.keys.empty() && !select.grouped) {
+    extras.of_nothing = grouping.of_nothing(expressions[0], having, zone());
+    if (having) {  // a total that does not pass is no total of nothing
+      const ExprPtr none = expr::literal(std::monostate{}, columnar::with_nullable(columns[0].type, true));
+      STRAND_TRY(expressions[0], expr::resolve_call("CASE", {having, expressions[0], none}));
+      columns[0].type = expressions[0]->type;
+      having = nullptr;
+    }
   }
   std::vector<ExprPtr> needed = grouping.needed();
   Duration after;

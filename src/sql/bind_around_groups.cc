@@ -5,7 +5,7 @@
 #include "sql/aggregate_call.h"
 #include "sql/binder.h"
 #include "sql/coerce.h"
-#include "sql/on_subqueries.h"
+#include "sql/inner_subqueries.h"
 #include "sql/unparse.h"
 
 namespace strand::sql {
@@ -23,10 +23,11 @@ class Groups {
   }
   /// The expression over the groups' columns.
   ast::ExprPtr around(const ast::ExprPtr& e) {
-    if (e->kind == ast::Expr::Kind::kSubquery || e->kind == ast::Expr::Kind::kName) return e;
+    if (e->kind == ast::Expr::Kind::kName) return e;
     const auto same = std::ranges::find_if(
         items_, [&](const ast::SelectItem& item) { return to_sql(*item.expr) == to_sql(*e); });
     if (same != items_.end()) return name_of(*same, e->place);
+    if (e->kind == ast::Expr::Kind::kSubquery) return e;
     if (is_aggregate(*e)) {
       items_.push_back({e, "aggregate$" + std::to_string(items_.size())});
       return name_of(items_.back(), e->place);
@@ -51,9 +52,9 @@ class Groups {
 }  // namespace
 
 bool Binder::has_subqueries(const ast::Select& select) {
-  return (select.having && has_subquery(*select.having)) ||
+  return (select.having && around_aggregates(*select.having)) ||
          std::ranges::any_of(select.items,
-                             [](const ast::SelectItem& item) { return has_subquery(*item.expr); });
+                             [](const ast::SelectItem& item) { return around_aggregates(*item.expr); });
 }
 
 Result<Relation> Binder::bind_around_groups(const Relation& input, const ast::Select& select,
@@ -74,7 +75,7 @@ Result<Relation> Binder::bind_around_groups(const Relation& input, const ast::Se
   std::vector<ast::ExprPtr> outside;
   const auto having = select.having ? conjuncts(select.having) : std::vector<ast::ExprPtr>();
   for (const ast::ExprPtr& part : having) {
-    if (has_subquery(*part)) {
+    if (around_aggregates(*part)) {
       outside.push_back(groups.around(part));
     } else {
       own.push_back(part);

@@ -47,6 +47,13 @@ std::string join_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
+ExpressionBinder::Replace from(const Values& values) {
+  return [&values](const ast::Expr& e) -> Result<ExprPtr> {
+    const auto found = values.find(&e);
+    return found == values.end() ? ExprPtr() : found->second;
+  };
+}
+
 bool is_aggregate(const ast::Expr& e) {
   return e.kind == ast::Expr::Kind::kCall && !e.over && is_aggregate_name(e.text);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "expr/compile.h"
@@ -53,6 +54,11 @@ class ExpressionBinder {
   std::string zone_;
   Replace replace_;
 };
+
+/// What parts of a text stand for that are computed elsewhere.
+using Values = std::map<const ast::Expr*, ExprPtr>;
+/// Puts them in; they outlive it.
+ExpressionBinder::Replace from(const Values& values);
 
 /// Which names qualify the columns of a relation, for a message.
 std::string tables_hint(const Relation& relation);

@@ -79,6 +79,10 @@ Result<Relation> Binder::bind_join(const ast::Join& join, const Place& place) {
   } else if (!lateral) {
     STRAND_TRY(pending->right, bind_join_side(*join.right));
   }
+  Values values;
+  if (join.condition && has_subquery(*join.condition)) {
+    STRAND_OK(with_inner_of_on(join, *pending, values));
+  }
   const std::set<std::string> names = tables_of(*pending->left);
   for (const std::string& name : tables_of(*pending->right)) {
     if (!names.contains(name)) continue;
@@ -89,8 +93,9 @@ Result<Relation> Binder::bind_join(const ast::Join& join, const Place& place) {
   both.columns = pending->left->columns;
   both.columns.insert(both.columns.end(), pending->right->columns.begin(), pending->right->columns.end());
   if (join.condition) {
-    STRAND_TRY(const std::vector<Condition> on,
-               bind_conditions(ExpressionBinder(both, zone()), {join.condition}, "ON"));
+    ExpressionBinder binder(both, zone());
+    binder.replace(from(values));
+    STRAND_TRY(const std::vector<Condition> on, bind_conditions(binder, {join.condition}, "ON"));
     pending->on.insert(pending->on.end(), on.begin(), on.end());
   }
   std::vector<std::array<size_t, 2>> pairs;

@@ -26,18 +26,12 @@ Result<ExprPtr> any_null(const std::vector<ExprPtr>& values) {
 
 }  // namespace
 
-Result<Relation> Binder::with_mark(const Relation& left, const ast::Expr& test, bool condition,
+Result<Relation> Binder::with_mark(const Relation& input, const ast::Expr& test, bool condition,
                                    Values& values) {
-  const size_t own = left.columns.size();
-  Extras extras{.outer = &left};
-  STRAND_TRY(const Relation rows, bind_subquery(*test.args.back()->query, extras));
-  if (!extras.only_equal) {
-    return error_at(ErrorCode::kUnsupportedSql, extras.conditions[0].place,
-                    test.text +
-                        " (SELECT …) in OR, NOT, CASE, HAVING and the select list compares with the rows "
-                        "around it by '=' only")
-        .hint("make it a condition of WHERE that AND joins with the others, or join a view");
-  }
+  const size_t own = input.columns.size();
+  Extras extras{.outer = &input};
+  STRAND_TRY(const Relation rows, bind_subquery(*test.args.back()->query, extras, /*by_equality=*/true));
+  const Relation& left = extras.values_of ? *extras.values_of : input;
   std::vector<ExprPtr> sought;
   if (test.text == "IN") {
     STRAND_TRY(sought, sought_values(test, left, extras.items));

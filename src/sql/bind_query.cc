@@ -2,7 +2,7 @@
 
 #include "sql/binder.h"
 #include "sql/coerce.h"
-#include "sql/on_subqueries.h"
+#include "sql/inner_subqueries.h"
 
 namespace strand::sql {
 

@@ -289,10 +289,7 @@ Result<Relation> Binder::bind_items(const Relation& input, const ast::Select& se
   STRAND_TRY(const std::vector<ast::SelectItem> items, expand_stars(input, select.items));
   STRAND_TRY(const Relation rows, bind_over(input, items, select, values));
   ExpressionBinder binder(rows, zone());
-  binder.replace([&values](const ast::Expr& e) -> Result<ExprPtr> {
-    const auto found = values.find(&e);
-    return found == values.end() ? ExprPtr() : found->second;
-  });
+  binder.replace(from(values));
   std::vector<ExprPtr> expressions;
   std::vector<Column> columns;
   std::optional<RankSpec> spec;

@@ -4,6 +4,7 @@
 
 #include "sql/binder.h"
 #include "sql/coerce.h"
+#include "sql/inner_subqueries.h"
 
 namespace strand::sql {
 
@@ -11,25 +12,6 @@ namespace {
 
 using columnar::TypeKind;
 using plan::JoinKind;
-
-/// EXISTS, IN (SELECT …), or NOT of one of them.
-bool is_test(const ast::Expr& e) {
-  if (e.kind != ast::Expr::Kind::kCall) return false;
-  if (e.text == "NOT") return is_test(*e.args[0]);
-  return e.text == "EXISTS" || (e.text == "IN" && e.args.back()->kind == ast::Expr::Kind::kSubquery);
-}
-
-/// A subquery that stands for a value, or EXISTS or IN with one.
-struct Inner {
-  ast::ExprPtr expr;
-  bool condition = false;  // where NULL is as good as FALSE: WHERE and HAVING, AND and OR
-};
-void find_inner(const ast::ExprPtr& e, bool condition, std::vector<Inner>& found) {
-  if (e->kind == ast::Expr::Kind::kSubquery) return found.push_back({e});
-  if (is_test(*e) && e->text != "NOT") return found.push_back({e, condition});
-  const bool joins = e->kind == ast::Expr::Kind::kCall && (e->text == "AND" || e->text == "OR");
-  for (const ast::ExprPtr& arg : e->args) find_inner(arg, condition && joins, found);
-}
 
 /// Whether a query gives one row without a GROUP BY: it aggregates all of its rows.
 bool aggregates_all(const ast::Query& query) {
@@ -57,28 +39,40 @@ Result<Relation> Binder::bind_where(Relation input, const ast::Select& select, S
   std::vector<ast::ExprPtr> tests;
   std::vector<ast::ExprPtr> plain;
   for (const ast::ExprPtr& part : rest) (is_test(*part) ? tests : plain).push_back(part);
-  const size_t own = input.columns.size();
-  Values values;
-  STRAND_TRY(input, with_inner(std::move(input), plain, /*conditions=*/true, values));
-  ExpressionBinder binder(input, zone());
-  binder.look_in(extras.outer);
-  binder.replace([&values](const ast::Expr& e) -> Result<ExprPtr> {
-    const auto found = values.find(&e);
-    return found == values.end() ? ExprPtr() : found->second;
-  });
-  STRAND_TRY(std::vector<Condition> conditions, bind_conditions(binder, plain, "WHERE"));
-  STRAND_OK(check_readable(input, conditions, "WHERE"));
-  const auto of_outer = std::stable_partition(conditions.begin(), conditions.end(), [&](const Condition& c) {
-    const std::vector<size_t> columns = expr::columns_of(*c.expr);
-    return columns.empty() || columns.back() < input.columns.size();
-  });
-  STRAND_OK(correlate(input, {of_outer, conditions.end()}, extras));
-  STRAND_TRY(input, make_joins(input, {conditions.begin(), of_outer}));
-  if (!values.empty()) input.columns.resize(own);
+  // Subqueries look at the rows that the other conditions leave.
+  const auto inner =
+      std::ranges::stable_partition(plain, [](const ast::ExprPtr& part) { return !has_subquery(*part); });
+  STRAND_TRY(input, keep_where(std::move(input), {plain.begin(), inner.begin()}, {}, extras));
+  if (!inner.empty()) {
+    const size_t own = input.columns.size();
+    Values values;
+    STRAND_TRY(input,
+               with_inner(std::move(input), {inner.begin(), inner.end()}, /*conditions=*/true, values));
+    const size_t with_values = input.columns.size();
+    STRAND_TRY(input, keep_where(std::move(input), {inner.begin(), inner.end()}, values, extras));
+    if (input.columns.size() == with_values) input.columns.resize(own);
+  }
   for (const ast::ExprPtr& test : tests) {
     STRAND_TRY(input, semi_join(input, test));
   }
   return input;
+}
+
+/// The rows of `input` for which the conditions hold; those that read the rows around a subquery go to
+/// `extras`.
+Result<Relation> Binder::keep_where(const Relation& input, const std::vector<ast::ExprPtr>& written,
+                                    const Values& values, Extras& extras) {
+  ExpressionBinder binder(input, zone());
+  binder.look_in(extras.outer);
+  binder.replace(from(values));
+  STRAND_TRY(std::vector<Condition> conditions, bind_conditions(binder, written, "WHERE"));
+  STRAND_OK(check_readable(input, conditions, "WHERE"));
+  const auto of_outer = std::ranges::stable_partition(conditions, [&](const Condition& c) {
+    const std::vector<size_t> columns = expr::columns_of(*c.expr);
+    return columns.empty() || columns.back() < input.columns.size();
+  });
+  STRAND_TRY(const Relation kept, make_joins(input, {conditions.begin(), of_outer.begin()}));
+  return correlate(kept, {of_outer.begin(), of_outer.end()}, extras);
 }
 
 /// The rows of `input` that a subquery has a row for (or has none for).
@@ -172,33 +166,58 @@ Result<Relation> Binder::with_inner(Relation input, const std::vector<ast::ExprP
                                     bool conditions, Values& values) {
   std::vector<Inner> found;
   for (const ast::ExprPtr& e : expressions) find_inner(e, conditions, found);
-  if (found.empty()) return input;
-  if (input.window) {
+  return with_inner(std::move(input), found, values);
+}
+
+Result<Relation> Binder::with_inner(Relation input, const std::vector<Inner>& found, Values& values) {
+  if (!found.empty() && input.window) {
     STRAND_TRY(input, expand_window(input));
   }
   for (const Inner& inner : found) {
     const Relation left = with_qualified_columns(input);
-    if (inner.expr->kind != ast::Expr::Kind::kSubquery) {
-      STRAND_TRY(input, with_mark(left, *inner.expr, inner.condition, values));
-      continue;
-    }
-    const ast::Expr& subquery = *inner.expr;
-    Extras extras{.outer = &left};
-    STRAND_TRY(Relation rows, bind_subquery(*subquery.query, extras));
-    if (extras.items != 1) {
-      return error_at(
-                 ErrorCode::kTypeMismatch, subquery.place,
-                 "a subquery in an expression has one column, this one has " + std::to_string(extras.items))
-          .hint("select one column");
-    }
-    if (!aggregates_all(*subquery.query)) {
-      STRAND_TRY(rows, one_row(rows, extras, subquery.place));
-    }
-    const size_t own = left.columns.size();
-    input = beside(left, std::move(rows), join_conditions_of(extras, own), subquery.place);
-    values[&subquery] = expr::column(own, input.columns[own].type);
+    STRAND_TRY(input, inner.expr->kind == ast::Expr::Kind::kSubquery
+                          ? with_value(left, *inner.expr, values)
+                          : with_mark(left, *inner.expr, inner.condition, values));
   }
   return input;
+}
+
+/// Each row of `left` beside the one value of a subquery.
+Result<Relation> Binder::with_value(const Relation& left, const ast::Expr& subquery, Values& values) {
+  Extras extras{.outer = &left, .one_value = true};
+  STRAND_TRY(Relation rows, bind_subquery(*subquery.query, extras, /*by_equality=*/true));
+  if (extras.items != 1) {
+    return error_at(
+               ErrorCode::kTypeMismatch, subquery.place,
+               "a subquery in an expression has one column, this one has " + std::to_string(extras.items))
+        .hint("select one column");
+  }
+  if (!aggregates_all(*subquery.query)) {
+    STRAND_TRY(rows, one_row(rows, extras, subquery.place));
+  }
+  if (extras.of_nothing) rows = with_true(rows, subquery.place);
+  const size_t own = left.columns.size();
+  const Relation both = beside(extras.values_of ? *extras.values_of : left, std::move(rows),
+                               join_conditions_of(extras, own), subquery.place);
+  ExprPtr value = expr::column(own, both.columns[own].type);
+  if (extras.of_nothing) {  // COUNT of no rows is 0
+    STRAND_TRY(
+        ExprPtr any,
+        expr::resolve_call("IS NOT NULL", {expr::column(both.columns.size() - 1, both.columns.back().type)}));
+    STRAND_TRY(value, expr::resolve_call("CASE", {std::move(any), value, extras.of_nothing}));
+  }
+  values[&subquery] = std::move(value);
+  return both;
+}
+
+/// `rows` with a column behind the others that is TRUE, which NULLs of an outer join are not.
+Relation Binder::with_true(const Relation& rows, const Place& place) {
+  std::vector<ExprPtr> expressions;
+  std::vector<Column> columns = rows.columns;
+  for (size_t i = 0; i < columns.size(); ++i) expressions.push_back(expr::column(i, columns[i].type));
+  expressions.push_back(expr::literal(true, columnar::make_type(TypeKind::kBoolean, false)));
+  columns.push_back({"there", expressions.back()->type});
+  return project(rows, expressions, std::move(columns), place);
 }
 
 /// The row of each key; a second one fails the job.

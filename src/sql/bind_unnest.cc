@@ -58,6 +58,7 @@ Result<Relation> Binder::bind_lateral(const ast::Join& join, const Relation& lef
     Extras extras{.outer = &left};
     STRAND_TRY(right, bind_subquery(**query, extras));
     pending.on = join_conditions_of(extras, left.columns.size());
+    if (extras.values_of) pending.left = extras.values_of;
   } else {
     return error_at(ErrorCode::kSyntax, ref.place, "LATERAL stands before a subquery or UNNEST")
         .hint("leave it out");

@@ -13,6 +13,7 @@
 #include "sql/bind_expression.h"
 #include "sql/catalog.h"
 #include "sql/hints.h"
+#include "sql/inner_subqueries.h"
 #include "sql/nodes.h"
 #include "sql/relation.h"
 #include "sql/session.h"
@@ -165,14 +166,14 @@ class Binder {
   Result<Relation> lookup_join(const PendingJoin& join, const Relation& left);
 
   // Subqueries (bind_subquery.cc, correlation.cc).
-  using Values = std::map<const ast::Expr*, ExprPtr>;
-  Result<Relation> bind_subquery(const ast::Query& query, Extras& extras);
+  Result<Relation> bind_subquery(const ast::Query& query, Extras& extras, bool by_equality = false);
   Result<Relation> semi_join(const Relation& input, const ast::ExprPtr& test);
   Result<std::vector<ExprPtr>> sought_values(const ast::Expr& test, const Relation& outer,
                                              size_t items) const;
   static Relation beside(const Relation& left, Relation rows, std::vector<Condition> on, const Place& place);
   Result<Relation> with_inner(Relation input, const std::vector<ast::ExprPtr>& expressions, bool conditions,
                               Values& values);
+  Result<Relation> with_inner(Relation input, const std::vector<Inner>& found, Values& values);
   // Subqueries beside a GROUP BY (bind_around_groups.cc).
   static bool has_subqueries(const ast::Select& select);
   Result<Relation> bind_around_groups(const Relation& input, const ast::Select& select, SelectHints& hints,
@@ -181,7 +182,16 @@ class Binder {
   Result<Relation> with_mark(const Relation& left, const ast::Expr& test, bool condition, Values& values);
   Result<Relation> with_counts(const Relation& left, const Relation& rows, Extras extras, const Place& place);
   Result<Relation> one_row(const Relation& rows, const Extras& extras, const Place& place);
-  Status correlate(const Relation& input, std::vector<Condition> conditions, Extras& extras) const;
+  Result<Relation> correlate(const Relation& input, const std::vector<Condition>& conditions, Extras& extras);
+  Result<Relation> with_outer_values(const Relation& input, const std::vector<Condition>& conditions,
+                                     Extras& extras);
+  Result<Relation> keep_where(const Relation& input, const std::vector<ast::ExprPtr>& written,
+                              const Values& values, Extras& extras);
+  Result<Relation> with_value(const Relation& left, const ast::Expr& subquery, Values& values);
+  Relation with_true(const Relation& rows, const Place& place);
+  // Subqueries in ON and in aggregates (bind_inner.cc).
+  Status with_inner_of_on(const ast::Join& join, PendingJoin& pending, Values& values);
+  Result<Relation> with_inner_of_groups(const Relation& input, const ast::Select& select, Values& values);
   static std::vector<Condition> join_conditions_of(const Extras& extras, size_t outer_columns);
   Relation show_extras(const Relation& result, const std::vector<size_t>& keys_at,
                        const std::vector<size_t>& order_at, Extras& extras, const Place& place);
@@ -218,6 +228,8 @@ class Binder {
                               const Place& place, Values values, Extras& extras);
   Result<Relation> bind_aggregate(const Relation& input, const ast::Select& select, SelectHints& hints,
                                   const Place& place, Extras& extras);
+  Result<Relation> group_rows(const Relation& input, const ast::Select& select, const Values& values,
+                              SelectHints& hints, const Place& place, Extras& extras);
   static Status check_readable(const Relation& input, const std::vector<Condition>& conditions,
                                const std::string& clause);
   static Status refuse_rank(const Relation& input);
@@ -281,12 +293,18 @@ class Depth {
 struct Binder::Extras {
   /// Of a subquery: where names are looked up that its own tables lack.
   const Relation* outer = nullptr;
+  bool one_value = false;                // it stands for a value
   std::vector<ExprPtr> keys = {};        // over the rows that the SELECT reads; hidden columns of its result
   std::vector<Column> key_columns = {};  // as which columns they are seen there
-  /// Over the keys, then the columns of `outer`.
+  /// Over the columns of `outer`, then the keys.
   std::vector<Condition> conditions = {};
+  size_t around = 0;       // columns of `outer`
   bool only_equal = true;  // each condition makes a key equal to something of `outer`
-  size_t items = 0;        // columns of the result before the keys
+  /// The rows of `outer`: each subquery row stands beside those values of theirs that it is a partner of, and
+  /// the keys are these values.
+  std::shared_ptr<const Relation> values_of = {};
+  ExprPtr of_nothing = {};  // of an aggregate over all rows: what it is where there is none
+  size_t items = 0;         // columns of the result before the keys
   /// What the rows are ordered by, and the columns of the result that hold it: of its own, or hidden ones
   /// behind the keys.
   const std::vector<ast::OrderItem>* order = nullptr;

@@ -23,69 +23,104 @@ size_t key_of(Extras& extras, const ExprPtr& e, const Relation& input) {
   return at;
 }
 
+/// The key and an expression over the rows around it are equal, in the manner of `equal`.
+template <class Extras>
+void add_equality(Extras& extras, size_t key, const ExprPtr& around, const Condition& equal) {
+  const ExprPtr column = expr::column(extras.around + key, extras.keys[key]->type);
+  extras.conditions.push_back(
+      {expr::call(equal.expr->function, {column, around}, equal.expr->type), equal.place});
+}
+
 }  // namespace
 
 /// Of the names in `query` those that its tables lack are looked up in `extras.outer`. The result has the
-/// keys of `extras` behind the query's columns.
-Result<Relation> Binder::bind_subquery(const ast::Query& query, Extras& extras) {
+/// keys of `extras` behind the query's columns. `by_equality`: its conditions shall be equalities only.
+Result<Relation> Binder::bind_subquery(const ast::Query& query, Extras& extras, bool by_equality) {
   STRAND_TRY(Relation rows, bind_query(query, extras));
-  if (rows.rank) return refuse_rank(rows);
-  if (extras.keys.empty()) extras.items = rows.columns.size();
   const auto* select = std::get_if<ast::Select>(&query.body);
   const bool sums = select != nullptr && (select->grouped || select->having ||
                                           std::ranges::any_of(select->items, [](const ast::SelectItem& item) {
                                             return has_aggregate(*item.expr);
                                           }));
-  if (extras.only_equal || (!sums && !query.has_tail())) return rows;
-  return error_at(ErrorCode::kUnsupportedSql, extras.conditions[0].place,
-                  "a subquery that aggregates or limits its rows can compare them with the rows around it by "
-                  "'=' only")
-      .hint("join the tables, and aggregate behind the join");
+  if (!extras.only_equal && (by_equality || sums || query.has_tail())) {
+    STRAND_TRY(Relation outer, make_joins(*extras.outer, {}));
+    outer.name = extras.outer->name;
+    Extras by_values{.outer = extras.outer, .one_value = extras.one_value};
+    by_values.values_of = std::make_shared<const Relation>(std::move(outer));
+    extras = std::move(by_values);
+    STRAND_TRY(rows, bind_query(query, extras));
+  }
+  if (rows.rank) return refuse_rank(rows);
+  if (extras.keys.empty()) extras.items = rows.columns.size();
+  return rows;
 }
 
 /// Takes the conditions over the rows that a subquery reads (`input`) and then over those around it.
-Status Binder::correlate(const Relation& input, std::vector<Condition> conditions, Extras& extras) const {
+Result<Relation> Binder::correlate(const Relation& input, const std::vector<Condition>& conditions,
+                                   Extras& extras) {
+  if (conditions.empty()) return input;
+  if (extras.values_of) return with_outer_values(input, conditions, extras);
   const size_t own = input.columns.size();
-  struct Reads {
-    std::optional<std::pair<ExprPtr, ExprPtr>> equal;  // of `input`, of the rows around it
-    size_t key = 0;
-    std::vector<size_t> moved;  // else: where each column of `input` is among the keys
-  };
-  std::vector<Reads> all;
+  const size_t around = extras.around = extras.outer->columns.size();
   for (const Condition& condition : conditions) {
-    Reads reads{equal_sides(*condition.expr, own), 0, {}};
-    if (reads.equal) {
-      reads.key = key_of(extras, reads.equal->first, input);
-    } else {
-      extras.only_equal = false;
-      reads.moved.resize(own);
-      for (const size_t c : expr::columns_of(*condition.expr)) {
-        if (c < own) reads.moved[c] = key_of(extras, expr::column(c, input.columns[c].type), input);
-      }
-    }
-    all.push_back(std::move(reads));
-  }
-  for (size_t i = 0; i < conditions.size(); ++i) {
-    const ExprPtr& e = conditions[i].expr;
-    std::vector<size_t> moved = all[i].moved;
-    const size_t outer_columns = extras.outer->columns.size();
-    for (size_t k = 0; k < outer_columns; ++k) moved.push_back(extras.keys.size() + k);
-    if (!all[i].equal) {
-      extras.conditions.push_back({expr::remap(e, moved), conditions[i].place});
+    std::vector<size_t> moved(own + around);
+    for (size_t k = 0; k < around; ++k) moved[own + k] = k;
+    if (const auto equal = equal_sides(*condition.expr, own)) {
+      const size_t key = key_of(extras, equal->first, input);
+      add_equality(extras, key, equal->second, condition);
       continue;
     }
-    const ExprPtr key = expr::column(all[i].key, all[i].equal->first->type);
-    const std::vector<ExprPtr> sides = {key, expr::remap(all[i].equal->second, moved)};
-    extras.conditions.push_back({expr::call(e->function, sides, e->type), conditions[i].place});
+    extras.only_equal = false;
+    for (const size_t c : expr::columns_of(*condition.expr)) {
+      if (c < own) moved[c] = around + key_of(extras, expr::column(c, input.columns[c].type), input);
+    }
+    extras.conditions.push_back({expr::remap(condition.expr, moved), condition.place});
   }
-  return Status();
+  return input;
+}
+
+/// `input` beside the different values around it that the conditions read, where they hold. Source: the value
+/// generators of Calcite RelDecorrelator.
+Result<Relation> Binder::with_outer_values(const Relation& input, const std::vector<Condition>& conditions,
+                                           Extras& extras) {
+  STRAND_TRY(Relation rows, input.rank ? number_rows(input) : Result<Relation>(input));
+  if (rows.window) {
+    STRAND_TRY(rows, expand_window(rows));
+  }
+  const Relation& outer = *extras.values_of;
+  const Place& place = conditions[0].place;
+  const size_t own = rows.columns.size();
+  extras.around = outer.columns.size();
+  std::vector<size_t> moved(own + outer.columns.size());
+  for (size_t i = 0; i < own; ++i) moved[i] = i;
+  std::vector<ExprPtr> read;
+  std::vector<Column> columns;
+  for (const Condition& condition : conditions) {
+    for (const size_t c : expr::columns_of(*condition.expr)) {
+      if (c < own || moved[c] != 0) continue;
+      moved[c] = own + read.size();
+      read.push_back(expr::column(c - own, outer.columns[c - own].type));
+      columns.push_back({.name = outer.columns[c - own].name, .type = read.back()->type, .hidden = true});
+    }
+  }
+  const Relation values = distinct(project(outer, read, columns, place), place);
+  std::vector<Condition> on;
+  for (const Condition& each : conditions) on.push_back({expr::remap(each.expr, moved), each.place});
+  STRAND_TRY(Relation both, make_join(plan::JoinKind::kInner, rows, values, std::move(on), place));
+  both.name = input.name;
+  for (size_t i = 0; i < read.size(); ++i) {
+    const size_t key = key_of(extras, expr::column(own + i, columns[i].type), both);
+    STRAND_TRY(ExprPtr same, expr::resolve_call("IS NOT DISTINCT FROM", {read[i], read[i]}));
+    add_equality(extras, key, read[i], {std::move(same), place});
+  }
+  return both;
 }
 
 /// The same conditions over the columns of the rows around the subquery, then those of its result.
 std::vector<Condition> Binder::join_conditions_of(const Extras& extras, size_t outer_columns) {
   std::vector<size_t> moved;
+  for (size_t i = 0; i < extras.around; ++i) moved.push_back(i);
   for (size_t i = 0; i < extras.keys.size(); ++i) moved.push_back(outer_columns + extras.items + i);
-  for (size_t i = 0; i < outer_columns; ++i) moved.push_back(i);
   std::vector<Condition> on;
   for (const Condition& condition : extras.conditions)
     on.push_back({expr::remap(condition.expr, moved), condition.place});

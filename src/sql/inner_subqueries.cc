@@ -1,5 +1,7 @@
-// Subqueries in ON. Of an inner join a condition may as well stand in WHERE, where subqueries are understood.
-#include "sql/on_subqueries.h"
+// Where subqueries stand. In ON of an inner join a condition may as well stand in WHERE.
+#include "sql/inner_subqueries.h"
+
+#include <algorithm>
 
 #include "sql/bind_expression.h"
 
@@ -28,6 +30,34 @@ ast::TableRefPtr take_subqueries(const ast::TableRefPtr& tables, std::vector<ast
 }
 
 }  // namespace
+
+bool is_test(const ast::Expr& e) {
+  if (e.kind != ast::Expr::Kind::kCall) return false;
+  if (e.text == "NOT") return is_test(*e.args[0]);
+  return e.text == "EXISTS" || (e.text == "IN" && e.args.back()->kind == ast::Expr::Kind::kSubquery);
+}
+
+void find_inner(const ast::ExprPtr& e, bool condition, std::vector<Inner>& found) {
+  if (e->kind == ast::Expr::Kind::kSubquery) return found.push_back({e});
+  if (is_test(*e) && e->text != "NOT") return found.push_back({e, condition});
+  const bool joins = e->kind == ast::Expr::Kind::kCall && (e->text == "AND" || e->text == "OR");
+  for (const ast::ExprPtr& arg : e->args) find_inner(arg, condition && joins, found);
+}
+
+void find_in_aggregates(const ast::ExprPtr& e, std::vector<Inner>& found) {
+  if (!is_aggregate(*e)) {
+    for (const ast::ExprPtr& arg : e->args) find_in_aggregates(arg, found);
+    return;
+  }
+  for (const ast::ExprPtr& arg : e->args) find_inner(arg, /*condition=*/false, found);
+  if (e->filter) find_inner(e->filter, /*condition=*/true, found);
+}
+
+bool around_aggregates(const ast::Expr& e) {
+  if (is_aggregate(e)) return false;
+  return e.kind == ast::Expr::Kind::kSubquery ||
+         std::ranges::any_of(e.args, [](const ast::ExprPtr& arg) { return around_aggregates(*arg); });
+}
 
 ast::ExprPtr all_of_them(std::vector<ast::ExprPtr> conditions) {
   if (conditions.size() < 2) return conditions.empty() ? nullptr : conditions[0];
