@@ -52,6 +52,7 @@ state::Timers& FunctionCall::timers(strandline::detail::TimeDomain domain) {
 Status FunctionHost::open(flow::OperatorContext& context, bool flink_restore) {
   context_ = &context;
   call_.attach(context, flink_restore);
+  if (context.restored && context.subtask == 0) warn_of_clocks();
   return bind_states(code_->owner(), home_);
 }
 
@@ -85,17 +86,7 @@ void FunctionHost::finish() {
   if (call_.take_emitted_anything() && code_->owner().states().empty()) held_back_ = true;
 }
 
-void FunctionHost::warn_of_buffers() {
-  if (std::exchange(warned_, true)) return;
-  tell(*context_, obs::Level::kWarn, ErrorCode::kHeldOutsideState, "warning",
-       "the function has emitted at the end what it had kept in members of its own: a crash would have lost "
-       "it",
-       "override before_barrier and emit it there, or keep it in a state");
-}
-
-void FunctionHost::start() {
-  code_->open();
-  if (!context_->restored) return;
+void FunctionHost::warn_of_clocks() const {
   for (const auto& state : code_->owner().states()) {
     if (!state->ttl) continue;
     tell(*context_, obs::Level::kWarn, ErrorCode::kStateByClock, "warning",
@@ -105,6 +96,16 @@ void FunctionHost::start() {
          "forget by event time instead: a timer that clears the state");
   }
 }
+
+void FunctionHost::warn_of_buffers() {
+  if (std::exchange(warned_, true)) return;
+  tell(*context_, obs::Level::kWarn, ErrorCode::kHeldOutsideState, "warning",
+       "the function has emitted at the end what it had kept in members of its own: a crash would have lost "
+       "it",
+       "override before_barrier and emit it there, or keep it in a state");
+}
+
+void FunctionHost::start() { code_->open(); }
 
 void FunctionHost::snapshot(state::SnapshotBuilder& out) const {
   if (!of_subtask_.empty()) out.add(kSubtaskSection, kSubtaskVersion, of_subtask_.save());

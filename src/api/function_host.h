@@ -86,6 +86,8 @@ class FunctionHost {
   int64_t clock_readings() const { return call_.clock_readings(); }
 
  private:
+  /// Of states with a time to live; once an operator, at its start.
+  void warn_of_clocks() const;
   void warn_of_buffers();
   std::unique_ptr<strandline::detail::FunctionCode> code_;
   bool broadcast_;  // the second input is
