@@ -132,8 +132,15 @@ Result<ExprPtr> timestamp(const std::string& text) {
   const int64_t units = columnar::timestamp_units(fraction->digits);
   const int64_t seconds = ((*days * 24 + hour) * 60 + minute) * 60 + second;
   const int unit_digits = units == 1'000 ? 3 : units == 1'000'000 ? 6 : 9;
-  return expr::literal(seconds * units + fraction->value * power_of_ten(unit_digits - fraction->digits),
-                       columnar::timestamp_type(fraction->digits, /*ltz=*/false, /*nullable=*/false));
+  int64_t whole = 0;
+  const int64_t part = fraction->value * power_of_ten(unit_digits - fraction->digits);
+  if (__builtin_mul_overflow(seconds, units, &whole) || __builtin_add_overflow(whole, part, &whole)) {
+    return Status(ErrorCode::kSyntax, "'" + text + "' is no timestamp that " +
+                                          std::to_string(fraction->digits) +
+                                          " digits of a second can be told of")
+        .hint("nanoseconds reach from 1677-09-21 to 2262-04-11: write at most 6 digits");
+  }
+  return expr::literal(whole, columnar::timestamp_type(fraction->digits, /*ltz=*/false, /*nullable=*/false));
 }
 
 }  // namespace
