@@ -284,6 +284,7 @@ Result<runtime::JobOptions> job_options(const plan::Plan& plan, const JobFolder&
   const Settings settings(plan);
   runtime::JobOptions out;
   out.job = plan.job;
+  out.savepoint_first = true;
   out.checkpoint_dir = settings.text("execution.checkpointing.dir", folder.checkpoints());
   out.savepoint_dir = settings.text("execution.checkpointing.savepoint-dir", folder.savepoints());
   STRAND_OK(read_parallelism(settings, machine.cores, out));

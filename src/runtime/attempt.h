@@ -53,6 +53,8 @@ struct JobOptions {
   std::function<Result<checkpoint::Elder>()> elder;
   /// Operators whose state in a snapshot may be dropped because the job has them no longer.
   std::set<std::string> may_drop;
+  /// From the newest snapshot, if that is a checkpoint, only with the watermarks and sinks that it was made with.
+  bool savepoint_first = false;
   bool flink_restore = false;  // functions of the C++ API forget their floor, as in Flink
   std::string settings_json;
   Defences defences;  // for tests only

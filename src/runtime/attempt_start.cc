@@ -71,7 +71,7 @@ Status JobAttempt::choose(const RestoreChoice& choice) {
   manifest_ = std::move(manifest);
   options_.max_parallelism = max_parallelism_of(*manifest_, options_);
   STRAND_OK(check_fits());
-  if (choice.kind != RestoreChoice::Kind::kLatest) return Status();
+  if (choice.kind != RestoreChoice::Kind::kLatest || !options_.savepoint_first) return Status();
   return check_savepoint_first(*manifest_, path, plan_);
 }
 
