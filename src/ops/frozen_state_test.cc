@@ -301,6 +301,12 @@ RC_GTEST_PROP(BeyondMemory, WindowsWithEarlyTotalsStayInMemory, ()) {
   check_beyond_memory(window_job(WindowKind::kTumble, true));
 }
 
+RC_GTEST_PROP(BeyondMemory, IntervalJoinsOfSql, ()) {
+  check_beyond_memory(interval_job(IntervalJoinOptions::Rules::kSql), 2);
+}
+RC_GTEST_PROP(BeyondMemory, IntervalJoinsOfStreams, ()) {
+  check_beyond_memory(interval_job(IntervalJoinOptions::Rules::kStream), 2);
+}
 RC_GTEST_PROP(BeyondMemory, RegularJoins, ()) { check_beyond_memory(regular_job(false), 2); }
 RC_GTEST_PROP(BeyondMemory, OuterRegularJoins, ()) { check_beyond_memory(regular_job(true), 2); }
 RC_GTEST_PROP(BeyondMemory, Versions, ()) { check_beyond_memory(versions, 2); }
@@ -432,13 +438,12 @@ TEST(BeyondMemory, MemoryStaysNearTheShareOfTheTable) {
   EXPECT_LT(std::max(most, op.memory_used()), 4 << 20);
 }
 
-// A join of rows that are many times its share of memory, and its answers.
-TEST(BeyondMemory, WideRowsOfAJoinStayNearTheShareOfTheTable) {
+/// A join of rows that are many times its share of memory, and its answers.
+void check_wide_rows(const OperatorHarness::Make& make) {
   constexpr int64_t kShare = int64_t{4} << 20;
   constexpr int64_t kKeys = 20'000;
   const auto space = state::make_memory_space(kShare);
-  OperatorHarness op(regular_job(false), {2}, 1, std::make_shared<strand::testing::MemoryFileSystem>(),
-                     space.get());
+  OperatorHarness op(make, {2}, 1, std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
   EXPECT_TRUE(op.op().spills());
   const std::string text(2000, 'x');
   int64_t most = 0;
@@ -450,14 +455,29 @@ TEST(BeyondMemory, WideRowsOfAJoinStayNearTheShareOfTheTable) {
     most = std::max(most, op.memory_used());
   }
   EXPECT_GT(space->disk().state, 9 * kShare);
-  Random random(1);
-  for (int i = 0; i < 1000; ++i) {
-    const auto key = static_cast<int64_t>(random.below(kKeys));
-    op.batch(click_batch({{"partner", at("12:00"), key}}), 1);
-    ASSERT_THAT(op.output(), ::testing::ElementsAre(::testing::HasSubstr(text + std::to_string(key) + ",")));
-    most = std::max(most, op.memory_used());
-  }
+  const auto look_up = [&](OperatorHarness& in) {
+    Random random(1);
+    for (int i = 0; i < 1000; ++i) {
+      const auto key = static_cast<int64_t>(random.below(kKeys));
+      in.batch(click_batch({{"partner", at("12:00"), key}}), 1);
+      const auto found = in.output();
+      ASSERT_FALSE(found.empty());
+      ASSERT_THAT(found[0], ::testing::HasSubstr(text + std::to_string(key) + ","));
+      most = std::max(most, in.memory_used());
+    }
+  };
+  look_up(op);
   EXPECT_LT(most, kShare * 5 / 4);
+  most = 0;
+  const auto snapshot = op.snapshot();
+  op.restore(snapshot, 1);
+  most = std::max(most, op.memory_used());
+  look_up(op);
+  EXPECT_LT(most, kShare * 5 / 4);
+}
+TEST(BeyondMemory, WideRowsOfAJoinStayNearTheShareOfTheTable) { check_wide_rows(regular_job(false)); }
+TEST(BeyondMemory, WideRowsOfAnIntervalJoinStayNearTheShareOfTheTable) {
+  check_wide_rows(interval_job(IntervalJoinOptions::Rules::kStream));
 }
 
 // Before values lay in a log, a window was written with them.

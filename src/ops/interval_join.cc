@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "ops/join_sides.h"
+#include "ops/kept_pairs.h"
 #include "ops/rows.h"
 #include "ops/stored_rows.h"
 #include "state/interval_table.h"
@@ -48,7 +49,7 @@ class IntervalJoin : public Operator {
         candidates_(options_.output),
         sql_(options_.rules == IntervalJoinOptions::Rules::kSql),
         table_(slice_width(options_)),
-        joined_(options_.sides[0].schema, options_.sides[1].schema),
+        kept_candidates_(table_, {options_.sides[0].schema, options_.sides[1].schema}, candidates_),
         readers_{reader_of(options_.sides[0]), reader_of(options_.sides[1])} {
     const Duration ahead[2] = {options_.upper, Duration{-options_.lower.millis}};
     for (size_t side = 0; side < 2; ++side) {
@@ -60,7 +61,7 @@ class IntervalJoin : public Operator {
   Status open(OperatorContext& context) override {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
-    return Status();
+    return table_.spill_to(context.spill);
   }
 
   Status process(int input, const Batch& batch, Emitter& out) override {
@@ -70,7 +71,7 @@ class IntervalJoin : public Operator {
     context_->ledger->add(Entry::kIn, batch.rows());
     JoinSideReader& reader = readers_[side];
     STRAND_OK(reader.read(batch));
-    RowEmitter rows(options_.output, out, Port::kMain);
+    KeptPairs rows = pairs_to(out);
     late_.clear();
     for (size_t i = 0; i < reader.rows.size(); ++i) {
       fetch_ahead(std::span(reader.keys.hashes()).subspan(i));
@@ -87,7 +88,7 @@ class IntervalJoin : public Operator {
   Status advance(Emitter& out) override {
     if (context_->watermark != EventTime::max()) newest_ = std::max(newest_, context_->watermark);
     ++visit_;
-    RowEmitter rows(options_.output, out, Port::kMain);
+    KeptPairs rows = pairs_to(out);
     while (!timers_.empty() && timers_.front().time <= context_->watermark.millis) {
       const TimerItem due = timers_.front();
       std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
@@ -113,7 +114,7 @@ class IntervalJoin : public Operator {
 
   /// Rows that have expired and were not asked for since are no part of a snapshot.
   Status before_barrier(Emitter& out) override {
-    RowEmitter rows(options_.output, out, Port::kMain);
+    KeptPairs rows = pairs_to(out);
     for (size_t side = 0; side < 2; ++side) STRAND_OK(clean(side, rows));
     return end_rows(rows);
   }
@@ -123,7 +124,7 @@ class IntervalJoin : public Operator {
     sections_.begin(epoch, table_.freezes());
     std::array<std::vector<IntervalTable::Frozen>, 2> small;
     for (IntervalTable::Frozen& part : parts) {
-      if (part.part.rows.bytes() < state::PartSections::kOwnFileBytes) {
+      if (part.bytes < state::PartSections::kOwnFileBytes) {
         small[part.side].push_back(std::move(part));
         continue;
       }
@@ -151,7 +152,8 @@ class IntervalJoin : public Operator {
       if (part.ref.name == kExpiredSection) {
         expired.push_back(part.bytes());
       } else {
-        STRAND_OK(restore_side(part.ref.name == kSections[0] ? 0 : 1, part.bytes()));
+        STRAND_TRY(const state::Section loaded, part.loaded());
+        STRAND_OK(restore_side(part.ref.name == kSections[0] ? 0 : 1, loaded.bytes()));
       }
     }
     if (!options_.flink_restore) STRAND_OK(restore_expired(expired));
@@ -164,25 +166,34 @@ class IntervalJoin : public Operator {
   }
   bool judges_lateness() const override { return true; }
   EventTime last_closed() const override { return newest_; }
+  /// Rows; what finds them stays in memory.
+  bool spills() const override { return true; }
   int64_t state_rows() const override { return table_.rows(); }
   int64_t state_bytes() const override { return table_.memory_bytes(); }
 
  private:
+  KeptPairs pairs_to(Emitter& out) const {
+    return {table_, {options_.sides[0].schema, options_.sides[1].schema}, options_.output, out};
+  }
   static JoinSideReader reader_of(const IntervalJoinOptions::Side& side) {
     return JoinSideReader(side.schema, side.keys, side.time_column);
   }
 
   /// Writes the rows of parts of one side.
   state::PartSections::Encode encoder(std::vector<IntervalTable::Frozen> parts) const {
-    return [parts = std::move(parts), options = options_] {
+    return [parts = std::move(parts), options = options_]() -> Result<std::string> {
       std::string bytes;
       for (const IntervalTable::Frozen& part : parts) {
         StoredRowsWriter writer(options.sides[part.side].schema);
-        part.for_each([&](const IntervalTable::Row& row, int64_t timer, const Batch& batch) {
-          writer.put(timer);
-          writer.put(static_cast<uint8_t>(row.matched));
-          writer.row(batch, row.row);
-        });
+        STRAND_OK(part.for_each([&](const IntervalTable::FrozenRow& row) {
+          writer.put(row.timer);
+          writer.put(static_cast<uint8_t>(row.entry.matched));
+          if (row.batch != nullptr) {
+            writer.row(*row.batch, row.entry.row);
+          } else {
+            writer.put_string(row.bytes);
+          }
+        }));
         bytes += writer.take();
       }
       return bytes;
@@ -201,7 +212,7 @@ class IntervalJoin : public Operator {
     return dead_through(side, sql_ ? std::max(context_->watermark, EventTime{0}) : context_->watermark);
   }
   /// Removes the rows of a side that have expired, for which nobody asked since.
-  Status clean(size_t side, RowEmitter& rows) {
+  Status clean(size_t side, KeptPairs& rows) {
     Status status;
     cleaned_[side] = expired_through(side);
     table_.for_each(side, cleaned_[side].millis, [&](IntervalTable::Ref ref) {
@@ -213,7 +224,7 @@ class IntervalJoin : public Operator {
   }
 
   /// Brings a key up to what event time has reached.
-  Status touch(IntervalTable::KeyId id, RowEmitter& rows) {
+  Status touch(IntervalTable::KeyId id, KeptPairs& rows) {
     if (!sql_) {
       if (!table_.visit(id, visit_)) return Status();
       for (size_t side = 0; side < 2; ++side) {
@@ -228,7 +239,7 @@ class IntervalJoin : public Operator {
   }
 
   /// The timer of a key has fired.
-  Status expire(size_t side, IntervalTable::KeyId id, RowEmitter& rows) {
+  Status expire(size_t side, IntervalTable::KeyId id, KeptPairs& rows) {
     expired_[side] = dead_through(side, std::max(context_->watermark, EventTime{0}));
     STRAND_OK(cut(side, id, expired_[side], rows));
     const int64_t oldest = table_.oldest(side, id);
@@ -247,20 +258,19 @@ class IntervalJoin : public Operator {
     std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
   }
 
-  Status cut(size_t side, IntervalTable::KeyId id, EventTime through, RowEmitter& rows) {
+  Status cut(size_t side, IntervalTable::KeyId id, EventTime through, KeptPairs& rows) {
     Status status;
     int64_t gone = 0;
     table_.cut(side, id, through.millis, [&](IntervalTable::Ref ref) {
       ++gone;
       const IntervalTable::Row& row = table_.row(ref);
-      if (options_.sides[side].outer && !row.matched && status.ok())
-        status = joined_.emit_alone(side, table_.batch_of(ref), row.row, rows);
+      if (options_.sides[side].outer && !row.matched && status.ok()) status = rows.alone(side, ref);
     });
     context_->ledger->add(Entry::kCounted, gone);
     return status;
   }
 
-  Status stream_row(size_t side, const Batch& batch, size_t i, RowEmitter& rows) {
+  Status stream_row(size_t side, const Batch& batch, size_t i, KeptPairs& rows) {
     JoinSideReader& reader = readers_[side];
     const uint64_t hash = reader.keys.hashes()[i];
     const EventTime time{reader.times[i]};
@@ -276,7 +286,7 @@ class IntervalJoin : public Operator {
     return join(side, id, batch, i, matched, rows);
   }
 
-  Status sql_row(size_t side, const Batch& batch, size_t i, RowEmitter& rows) {
+  Status sql_row(size_t side, const Batch& batch, size_t i, KeptPairs& rows) {
     JoinSideReader& reader = readers_[side];
     const size_t other = 1 - side;
     const bool outer = options_.sides[side].outer;
@@ -311,7 +321,7 @@ class IntervalJoin : public Operator {
       return Status();
     }
     context_->ledger->add(Entry::kCounted, 1);
-    return matched ? Status() : joined_.emit_alone(side, batch, reader.rows[i], rows);
+    return matched ? Status() : rows.alone(side, batch, reader.rows[i]);
   }
 
   /// Of the hashes of this row and those behind it.
@@ -324,7 +334,7 @@ class IntervalJoin : public Operator {
 
   /// Pairs a row with what is kept of the other side, in time order.
   Status join(size_t side, IntervalTable::KeyId id, const Batch& batch, size_t i, bool& matched,
-              RowEmitter& rows) {
+              KeptPairs& rows) {
     const size_t other = 1 - side;
     const EventTime time{readers_[side].times[i]};
     const int64_t first = (time - ahead_[other]).millis;
@@ -338,13 +348,10 @@ class IntervalJoin : public Operator {
     }
     if (condition_ && !partners_.empty()) STRAND_OK(keep_partners(side, batch, i));
     matched = !partners_.empty();
+    const bool note = options_.sides[other].outer;
     for (size_t p = partners_.size(); p-- > 0;) {
-      const IntervalTable::Row& partner = table_.row(partners_[p]);
-      table_.set_matched(partners_[p]);
-      const Batch& batch_of_partner = table_.batch_of(partners_[p]);
-      joined_.append(side, batch, readers_[side].rows[i], rows.row());
-      joined_.append(other, batch_of_partner, partner.row, rows.row());
-      STRAND_OK(rows.end_row());
+      if (note) table_.set_matched(partners_[p]);
+      STRAND_OK(rows.pair(side, batch, readers_[side].rows[i], partners_[p]));
     }
     return Status();
   }
@@ -352,8 +359,8 @@ class IntervalJoin : public Operator {
   /// Leaves those of partners_ for which the condition is TRUE.
   Status keep_partners(size_t side, const Batch& batch, size_t i) {
     for (const IntervalTable::Ref ref : partners_) {
-      joined_.append(side, batch, readers_[side].rows[i], candidates_);
-      joined_.append(1 - side, table_.batch_of(ref), table_.row(ref).row, candidates_);
+      kept_candidates_.append(side, batch, readers_[side].rows[i]);
+      kept_candidates_.append(1 - side, ref);
       candidates_.end_row();
     }
     STRAND_TRY(const columnar::SelectionPtr kept,
@@ -364,9 +371,13 @@ class IntervalJoin : public Operator {
     return Status();
   }
 
-  Status end_rows(RowEmitter& rows) {
+  Status end_rows(KeptPairs& rows) {
     context_->ledger->add(Entry::kOut, rows.rows());
     STRAND_OK(rows.flush());
+    return tidy();
+  }
+  Status tidy() {
+    STRAND_OK(table_.make_room());
     update_books();
     return Status();
   }
@@ -399,6 +410,7 @@ class IntervalJoin : public Operator {
         if (options_.sides[side].outer && timers[i] != IntervalTable::kNoTimer)
           push_timer(side, id, timers[i]);
       }
+      STRAND_OK(tidy());
     }
     return Status();
   }
@@ -442,7 +454,7 @@ class IntervalJoin : public Operator {
   EventTime newest_ = EventTime::min();
 
   // Scratch memory of one batch.
-  JoinedColumns joined_;
+  KeptColumns kept_candidates_;
   std::array<JoinSideReader, 2> readers_;
   std::vector<IntervalTable::Ref> partners_;
   std::vector<uint32_t> late_;

@@ -105,7 +105,8 @@ class WindowJoin : public Operator {
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
       STRAND_OK(state::check_version(part.ref, kWindowJoinVersion));
-      STRAND_OK(restore_side(part.ref.name == kWindowJoinSections[0] ? 0 : 1, part.bytes()));
+      STRAND_TRY(const state::Section loaded, part.loaded());
+      STRAND_OK(restore_side(part.ref.name == kWindowJoinSections[0] ? 0 : 1, loaded.bytes()));
     }
     update_books();
     return Status();

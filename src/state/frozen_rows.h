@@ -48,11 +48,12 @@ struct TablePart {
 };
 
 /// All rows of a table in parts; one without rows where there are none, so that a restore hears of the table.
-inline std::vector<TablePart> parts_of(const StatePages& memory, uint64_t table, const FrozenRows& all) {
+inline std::vector<TablePart> parts_of(const StatePages& memory, uint64_t table, const FrozenRows& all,
+                                       size_t part_pages = TablePart::kPages) {
   if (all.pages.empty()) return {TablePart{table, 0, 0, all}};
   std::vector<TablePart> parts;
-  for (size_t from = 0; from < all.pages.size(); from += TablePart::kPages) {
-    const size_t until = std::min(from + TablePart::kPages, all.pages.size());
+  for (size_t from = 0; from < all.pages.size(); from += part_pages) {
+    const size_t until = std::min(from + part_pages, all.pages.size());
     TablePart& part = parts.emplace_back(
         TablePart{table, from, 0, {all.memory, {}, all.row_bytes, all.per_page, all.on_last_page}});
     part.rows.pages.assign(all.pages.begin() + static_cast<std::ptrdiff_t>(from),

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string>
+
+#include "base/check.h"
 
 namespace strand::state {
 
@@ -14,6 +17,15 @@ constexpr size_t kBlock = size_t{16} << 10;
 uint64_t entry(uint64_t hash, uint32_t id) { return (hash << 32) | (uint64_t{id} + 1); }
 
 }  // namespace
+
+bool IntervalTable::is_section(const SectionRef& ref) { return ref.name == "left" || ref.name == "right"; }
+
+Status IntervalTable::spill_to(SpillSpace* space) {
+  if (space == nullptr) return Status();
+  STRAND_TRY(auto blocks, space->open_blocks());
+  cold_ = std::make_unique<ColdRecords>(*space, std::move(blocks));
+  return Status();
+}
 
 std::string_view IntervalTable::Slice::store(std::string_view key) {
   if (key.data() == nullptr) return {};
@@ -117,16 +129,24 @@ uint32_t IntervalTable::slice_of(size_t side, int64_t time) {
     it->second = free_slices_.back();
     free_slices_.pop_back();
   }
-  slices_[it->second] = std::make_unique<Slice>(memory_);
+  slices_[it->second] = std::make_unique<Slice>(memory_, next_slice_++);
   return it->second;
 }
+
+namespace {
+
+uint32_t last_piece(const IntervalTable::Bunches& bunches) {
+  return static_cast<uint32_t>(bunches.size() - 1) * RowBunch::kBatchesMax + bunches.back()->count() - 1;
+}
+
+}  // namespace
 
 IntervalTable::Row& IntervalTable::add(size_t side, KeyId id, int64_t time, const columnar::Batch& batch,
                                        uint32_t row) {
   const uint32_t place = slice_of(side, time);
   Slice& slice = *slices_[place];
-  const bool same = slice.last_piece != nullptr && slice.last_piece->columns() == batch.columns();
-  if (!same) add_piece(slice, batch);
+  const bool same = slice.last_batch != nullptr && slice.last_batch->columns() == batch.columns();
+  if (!same) add_batch(place, batch);
   const int64_t before = slice.bytes;
   Ref newer = kNoRow;
   Ref older = keys_[id].sides[side].newest;
@@ -135,7 +155,7 @@ IntervalTable::Row& IntervalTable::add(size_t side, KeyId id, int64_t time, cons
                                      .older = older,
                                      .key = slice.store(keys_[id].bytes),
                                      .key_id = id,
-                                     .piece = slice.n_pieces - 1,
+                                     .piece = last_piece(slice.bunches),
                                      .row = row});
   bytes_ += slice.bytes - before;
   link(side, id, newer, (Ref{place} << 32) | (slice.rows.size() - 1));
@@ -144,15 +164,73 @@ IntervalTable::Row& IntervalTable::add(size_t side, KeyId id, int64_t time, cons
   return added;
 }
 
-void IntervalTable::add_piece(Slice& slice, const columnar::Batch& batch) {
-  if (slice.n_pieces % kBunch == 0) {
-    slice.pieces.push_back(std::make_shared<std::vector<columnar::Batch>>());
-    slice.pieces.back()->reserve(kBunch);
+void IntervalTable::add_batch(uint32_t place, const columnar::Batch& batch) {
+  Slice& slice = *slices_[place];
+  if (slice.bunches.empty() || slice.bunches.back()->is_full()) {
+    slice.bunches.push_back(std::make_shared<RowBunch>(slice.rows.size()));
+    if (cold_ != nullptr) warm_.push_back({place, slice.number, slice.bunches.size() - 1});
   }
-  slice.last_piece = &slice.pieces.back()->emplace_back(batch);
-  ++slice.n_pieces;
-  slice.bytes += batch.memory_bytes();
-  bytes_ += batch.memory_bytes();
+  RowBunch& bunch = *slice.bunches.back();
+  bunch.add(batch);
+  slice.last_batch = bunch.in_memory() + bunch.count() - 1;
+  const int64_t bytes = batch.memory_bytes();
+  slice.row_bytes = static_cast<uint64_t>(bytes / std::max<int64_t>(1, batch.physical_rows()));
+  batch_bytes_ += bytes;
+}
+
+void IntervalTable::forget_slice(uint32_t place) {
+  for (const auto& bunch : slices_[place]->bunches) {
+    if (bunch->in_memory() != nullptr) batch_bytes_ -= bunch->bytes();
+  }
+  bytes_ -= slices_[place]->bytes;
+  if (cold_ != nullptr) gone_ += slices_[place]->bunches.size();
+  slices_[place].reset();
+  free_slices_.push_back(place);
+  if (gone_ <= warm_.size() / 2) return;
+  std::erase_if(warm_, [this](const Warm& warm) { return !is_there(warm); });
+  gone_ = 0;
+}
+
+Status IntervalTable::make_room() {
+  if (cold_ == nullptr) return Status();
+  cold_->let_go();
+  for (; !warm_.empty(); warm_.pop_front()) {
+    cold_->set_beside(memory_bytes() - batch_bytes_ - cold_->bytes());
+    if (batch_bytes_ <= cold_->end_most()) break;
+    const Warm& oldest = warm_.front();
+    if (is_there(oldest)) STRAND_OK(spill(*slices_[oldest.slice], oldest.bunch));
+  }
+  return Status();
+}
+
+Status IntervalTable::spill(Slice& slice, size_t number) {
+  RowBunch& bunch = *slice.bunches[number];
+  const bool is_last = number + 1 == slice.bunches.size();
+  const size_t until = is_last ? slice.rows.size() : slice.bunches[number + 1]->first_row();
+  std::vector<RowBunch::Place> rows;
+  rows.reserve(until - bunch.first_row());
+  for (size_t i = bunch.first_row(); i < until; ++i)
+    rows.push_back({slice.rows[i].piece % RowBunch::kBatchesMax, slice.rows[i].row});
+  STRAND_OK(bunch.spill(cold_->blocks(), rows, cold_end_));
+  cold_end_ += bunch.end_of(until - 1);
+  if (is_last) slice.last_batch = nullptr;
+  batch_bytes_ -= bunch.bytes();
+  slice.bytes += bunch.index_bytes();
+  bytes_ += bunch.index_bytes();
+  return Status();
+}
+
+std::string_view IntervalTable::cold_row(Ref ref) const {
+  const Slice& slice = *slices_[ref >> 32];
+  const auto number = static_cast<uint32_t>(ref);
+  const RowBunch& bunch = *slice.bunches[slice.rows[number].piece / RowBunch::kBatchesMax];
+  const uint32_t from = bunch.begin_of(number);
+  const uint32_t until = bunch.end_of(number);
+  const uint64_t place = bunch.base() + from;
+  const char* bytes = cold_->find(place);
+  if (bytes == nullptr)
+    bytes = cold_->read(place, bunch.cold(), from, until, [&](const char*) { return until - from; });
+  return {bytes, until - from};
 }
 
 void IntervalTable::link(size_t side, KeyId id, Ref newer, Ref older) {
@@ -182,7 +260,19 @@ int64_t IntervalTable::oldest(size_t side, KeyId id) const {
 }
 
 int64_t IntervalTable::memory_bytes() const {
-  return bytes_ + static_cast<int64_t>(slots_.capacity() * sizeof(uint64_t) + memory_.bytes());
+  return bytes_ + batch_bytes_ + (cold_ == nullptr ? 0 : cold_->bytes()) +
+         static_cast<int64_t>(slots_.capacity() * sizeof(uint64_t) + memory_.bytes());
+}
+
+/// Whoever writes a part holds the bytes of its rows. Once chosen, as many for good: what is written of a
+/// part is known by its first page.
+size_t IntervalTable::pages_of_parts(Slice& slice) const {
+  if (cold_ == nullptr) return TablePart::kPages;
+  if (slice.part_pages == 0) {
+    const uint64_t page_bytes = PagedArray<Row>::kPerPage * std::max<uint64_t>(1, slice.row_bytes);
+    slice.part_pages = std::clamp<size_t>(cold_->space().section_bytes() / page_bytes, 1, TablePart::kPages);
+  }
+  return slice.part_pages;
 }
 
 std::vector<IntervalTable::Frozen> IntervalTable::freeze() {
@@ -191,12 +281,35 @@ std::vector<IntervalTable::Frozen> IntervalTable::freeze() {
   std::vector<Frozen> all;
   for (size_t side = 0; side < by_time_.size(); ++side) {
     for (const auto& [index, slot] : by_time_[side]) {
-      for (TablePart& part : slices_[slot]->rows.parts(frozen)) {
-        all.push_back({side, std::move(part), slices_[slot]->pieces, keys});
+      Slice& slice = *slices_[slot];
+      const auto bunches = std::make_shared<const Bunches>(slice.bunches);
+      for (TablePart& part : slice.rows.parts(frozen, pages_of_parts(slice))) {
+        const uint64_t bytes =
+            cold_ == nullptr ? part.rows.bytes() : static_cast<uint64_t>(part.rows.rows()) * slice.row_bytes;
+        all.push_back({side, std::move(part), bytes, bunches, keys});
       }
     }
   }
   return all;
+}
+
+Status IntervalTable::Reader::reach(const Row& row, size_t number) {
+  const RowBunch& wanted = *bunches[row.piece / RowBunch::kBatchesMax];
+  if (bunch != &wanted) {
+    bunch = &wanted;
+    batches = wanted.batches();
+    if (batches == nullptr) {
+      STRAND_TRY(read, wanted.read());
+    }
+  }
+  if (batches != nullptr) {
+    batch = batches->data() + row.piece % RowBunch::kBatchesMax;
+  } else {
+    batch = nullptr;
+    bytes = std::string_view(read).substr(wanted.begin_of(number),
+                                          wanted.end_of(number) - wanted.begin_of(number));
+  }
+  return Status();
 }
 
 int64_t IntervalTable::Frozen::timer_of(KeyId id) const {

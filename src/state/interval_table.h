@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -14,7 +15,10 @@
 #include "base/floor_div.h"
 #include "base/ids.h"
 #include "columnar/batch.h"
+#include "state/cold_records.h"
 #include "state/paged_array.h"
+#include "state/row_bunch.h"
+#include "state/snapshot.h"
 
 namespace strand::state {
 
@@ -28,7 +32,11 @@ namespace strand::state {
 /// One hash table finds a key of either side, so a row that is looked up and then added costs one lookup.
 ///
 /// A row may be cut off (it is dead, nobody finds it) long before its slice goes; a row that is still linked
-/// holds its slice. Belongs to one operator.
+/// holds its slice.
+///
+/// With a spill space the batches that came first go to the local disk when there is no room for them
+/// (`make_room`), and their rows are read one by one; entries and keys stay in memory
+/// (docs/adr/0015-cold-rows.md). Belongs to one operator.
 class IntervalTable {
  public:
   using Ref = uint64_t;
@@ -41,7 +49,7 @@ class IntervalTable {
     Ref older;             // of the same key and side
     std::string_view key;  // lives in the slice
     KeyId key_id;
-    uint32_t piece;  // of the slice's batches
+    uint32_t piece;  // its batch: bunch of the slice * RowBunch::kBatchesMax + place in the bunch
     uint32_t row;    // physical
     bool matched = false;
     bool dead = false;
@@ -60,6 +68,13 @@ class IntervalTable {
 
   /// `width`: of a slice, in milliseconds.
   explicit IntervalTable(int64_t width) : width_(width), keys_(memory_) { slots_.resize(64); }
+
+  /// From now on batches without room in memory go there, where it is not null. Before the first row.
+  Status spill_to(SpillSpace* space);
+  /// Between batches: hands over the oldest ones, if there is no room. Errors: kDiskFull, kIo.
+  Status make_room();
+  /// A section with rows of the first or second side, in whatever table.
+  static bool is_section(const SectionRef& ref);
 
   /// Ask for the memory that `find` and what follows it will read: each reads what the one before it asked
   /// for, so each comes some rows later. (Inline always: a call of a function that only fetches memory would
@@ -93,9 +108,17 @@ class IntervalTable {
   void set_matched(Ref ref) {
     if (!row(ref).matched) change(ref).matched = true;
   }
-  const columnar::Batch& batch_of(Ref ref) const {
+  /// Null where the row is on the local disk.
+  const columnar::Batch* batch_of(Ref ref) const {
     const Slice& slice = *slices_[ref >> 32];
-    return piece_of(slice.pieces, slice.rows[static_cast<uint32_t>(ref)].piece);
+    const uint32_t piece = slice.rows[static_cast<uint32_t>(ref)].piece;
+    const columnar::Batch* const batches = slice.bunches[piece / RowBunch::kBatchesMax]->in_memory();
+    return batches == nullptr ? nullptr : batches + piece % RowBunch::kBatchesMax;
+  }
+  /// The row as columnar::encode_key gives it, where it is on the local disk; good until `let_go`.
+  std::string_view cold_row(Ref ref) const;
+  void let_go() const {
+    if (cold_ != nullptr) cold_->let_go();
   }
 
   /// Cuts off the rows of the key with time <= `through`; f(ref) sees each, oldest first.
@@ -137,9 +160,7 @@ class IntervalTable {
         ++it;
         continue;
       }
-      free_slices_.push_back(it->second);
-      bytes_ -= slice.bytes;
-      slices_[it->second].reset();
+      forget_slice(it->second);
       it = sides.erase(it);
     }
   }
@@ -158,25 +179,35 @@ class IntervalTable {
     }
   }
 
-  /// The batches of a slice, in bunches that stay where they are.
-  static constexpr size_t kBunch = 64;
-  using Pieces = std::vector<std::shared_ptr<std::vector<columnar::Batch>>>;
-  static const columnar::Batch& piece_of(const Pieces& pieces, uint32_t piece) {
-    return pieces[piece / kBunch]->data()[piece % kBunch];
-  }
+  using Bunches = std::vector<std::shared_ptr<RowBunch>>;
+  /// A row as a snapshot reads it: in a batch, or else as bytes.
+  struct FrozenRow {
+    const Row& entry;
+    int64_t timer;  // of its key and side
+    const columnar::Batch* batch;
+    std::string_view bytes;
+  };
   /// A part of a slice as it was at a freeze.
   struct Frozen {
     size_t side;
     TablePart part;
-    Pieces pieces;
+    uint64_t bytes;  // of the rows, about
+    std::shared_ptr<const Bunches> bunches;
     std::shared_ptr<const FrozenRows> keys;
-    /// Calls f(row, timer of its key and side, batch) for the linked rows in the order in which they came.
+    /// Calls f(FrozenRow) for the linked rows in the order in which they came. Error: kIo.
     template <class F>
-    void for_each(F&& f) const {
-      part.rows.for_each([&](const char* at) {
-        const auto& row = *reinterpret_cast<const Row*>(at);
-        if (!row.dead) f(row, timer_of(row.key_id), piece_of(pieces, row.piece));
+    Status for_each(F&& f) const {
+      Reader reader(*bunches);
+      Status status;
+      size_t at = part.first_page * PagedArray<Row>::kPerPage;
+      part.rows.for_each([&](const char* entry) {
+        const size_t number = at++;
+        const auto& row = *reinterpret_cast<const Row*>(entry);
+        if (row.dead || !status.ok()) return;
+        status = reader.reach(row, number);
+        if (status.ok()) f(FrozenRow{row, timer_of(row.key_id), reader.batch, reader.bytes});
       });
+      return status;
     }
     int64_t timer_of(KeyId id) const;
   };
@@ -191,16 +222,35 @@ class IntervalTable {
 
  private:
   struct Slice {
-    explicit Slice(StatePages& memory) : rows(memory) {}
+    Slice(StatePages& memory, uint64_t n) : number(n), rows(memory) {}
+    uint64_t number;  // of all slices that there were
     PagedArray<Row> rows;
-    Pieces pieces;
-    const columnar::Batch* last_piece = nullptr;
-    uint32_t n_pieces = 0;
+    Bunches bunches;
+    const columnar::Batch* last_batch = nullptr;
+    size_t part_pages = 0;                        // of its parts in snapshots; 0: not known yet
+    uint64_t row_bytes = 0;                       // of a row of its last batch, about
     std::vector<std::unique_ptr<char[]>> blocks;  // of key bytes
     size_t block_used = 0;
     size_t block_size = 0;
-    int64_t bytes = 0;
+    int64_t bytes = 0;  // of them, and of where rows lie on the local disk
     std::string_view store(std::string_view key);
+  };
+  /// A bunch in memory that may be handed over.
+  struct Warm {
+    uint32_t slice;
+    uint64_t number;
+    size_t bunch;
+  };
+  /// Reads rows in the order in which they came, a bunch at a time.
+  struct Reader {
+    explicit Reader(const Bunches& of) : bunches(of) {}
+    Status reach(const Row& row, size_t number);
+    const Bunches& bunches;
+    const RowBunch* bunch = nullptr;
+    std::shared_ptr<const RowBunch::Batches> batches;
+    std::string read;  // of a bunch on the local disk
+    const columnar::Batch* batch = nullptr;
+    std::string_view bytes;
   };
   static constexpr size_t kAhead = 12;
   uint64_t mask() const { return slots_.size() - 1; }
@@ -230,7 +280,14 @@ class IntervalTable {
   Row& change(Ref ref) { return slices_[ref >> 32]->rows.change(static_cast<uint32_t>(ref)); }
   /// Makes `older` the row behind `newer`, or the newest of the key.
   void link(size_t side, KeyId id, Ref newer, Ref older);
-  void add_piece(Slice& slice, const columnar::Batch& batch);
+  void add_batch(uint32_t place, const columnar::Batch& batch);
+  void forget_slice(uint32_t place);
+  Status spill(Slice& slice, size_t bunch);
+  bool is_there(const Warm& warm) const {
+    const auto& slice = slices_[warm.slice];
+    return slice != nullptr && slice->number == warm.number;
+  }
+  size_t pages_of_parts(Slice& slice) const;
   /// Has the key named by a row that is linked.
   void name_key(KeyId id);
   void grow();
@@ -249,7 +306,14 @@ class IntervalTable {
   std::vector<Ref> removed_;
   std::vector<Ref> found_;
   int64_t live_ = 0;
-  int64_t bytes_ = 0;  // of batches and key bytes
+  int64_t bytes_ = 0;        // of key bytes, and of where rows lie on the local disk
+  int64_t batch_bytes_ = 0;  // of batches in memory
+  uint64_t next_slice_ = 0;
+  // Where rows may spill.
+  std::unique_ptr<ColdRecords> cold_;
+  std::deque<Warm> warm_;  // oldest first
+  size_t gone_ = 0;        // of them, at most
+  uint64_t cold_end_ = 0;  // bytes that were handed over
 };
 
 }  // namespace strand::state

@@ -5,6 +5,7 @@
 #include "state/cold_groups.h"
 #include "state/cold_sessions.h"
 #include "state/id_section.h"
+#include "state/interval_table.h"
 #include "state/keyed/keyed_state.h"
 #include "state/row_log.h"
 #include "state/snapshot.h"
@@ -15,8 +16,8 @@ namespace strand::state {
 /// more than memory holds.
 inline bool is_read_late(const SectionRef& ref) {
   return ref.name == kIdsSection || ref.name == kMergedIdsSection || AggregateSpill::is_run(ref) ||
-         RowSpill::is_section(ref) || RowLog::is_section(ref) || ref.name == kHotGroupsSection ||
-         ref.name == kKeyedSection || ref.name == kHotSessionsSection;
+         RowSpill::is_section(ref) || RowLog::is_section(ref) || IntervalTable::is_section(ref) ||
+         ref.name == kHotGroupsSection || ref.name == kKeyedSection || ref.name == kHotSessionsSection;
 }
 
 }  // namespace strand::state

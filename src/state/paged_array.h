@@ -49,8 +49,9 @@ class PagedArray {
     if (!pages_.empty()) rows.on_last_page = static_cast<uint32_t>(size_ - (pages_.size() - 1) * kPerPage);
     return rows;
   }
-  std::vector<TablePart> parts(const std::shared_ptr<FrozenPages>& frozen) const {
-    return parts_of(*memory_, table_, all(frozen));
+  std::vector<TablePart> parts(const std::shared_ptr<FrozenPages>& frozen,
+                               size_t part_pages = TablePart::kPages) const {
+    return parts_of(*memory_, table_, all(frozen), part_pages);
   }
 
  private:

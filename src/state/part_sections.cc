@@ -18,13 +18,15 @@ void PartSections::add(SnapshotBuilder& out, const std::string& name, int32_t ve
     still_.insert(*known);
     return;
   }
-  out.add_own_file(name, version,
-                   [encode = std::move(encode)]() -> Result<SectionBytes> { return SectionBytes(encode()); });
+  out.add_own_file(name, version, [encode = std::move(encode)]() -> Result<SectionBytes> {
+    STRAND_TRY(std::string bytes, encode());
+    return SectionBytes(std::move(bytes));
+  });
   added_.emplace_back(id);
 }
 
 void PartSections::add_small(SnapshotBuilder& out, const std::string& name, int32_t version, Encode encode) {
-  out.add_deferred(name, version, [encode = std::move(encode)]() -> Result<std::string> { return encode(); });
+  out.add_deferred(name, version, std::move(encode));
   added_.emplace_back();
 }
 

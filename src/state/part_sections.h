@@ -35,7 +35,7 @@ class PartSections {
     size_t first_page = 0;
     friend auto operator<=>(const Id&, const Id&) = default;
   };
-  using Encode = std::function<std::string()>;
+  using Encode = std::function<Result<std::string>()>;
 
   /// A snapshot begins: the memory of the tables has been frozen `freezes` times.
   void begin(Epoch epoch, uint64_t freezes);
@@ -49,7 +49,7 @@ class PartSections {
     Encode bytes = [rows = part.rows, encode = std::move(encode)] {
       ByteWriter written;
       encode(rows, written);
-      return written.take();
+      return Result<std::string>(written.take());
     };
     if (part.rows.bytes() < kOwnFileBytes) return add_small(out, name, version, std::move(bytes));
     add(out, name, version, 0, part, std::move(bytes));
