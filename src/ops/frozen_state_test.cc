@@ -17,6 +17,7 @@
 #include "ops/rowtime_deduplicate.h"
 #include "ops/temporal_join.h"
 #include "ops/top_n.h"
+#include "ops/window_join.h"
 #include "state/key_table.h"
 #include "state/spill/memory_spill.h"
 #include "tests/support/click_rows.h"
@@ -137,6 +138,18 @@ OperatorHarness::Make regular_job(bool outer) {
   return [options] { return make_regular_join(options); };
 }
 
+/// Rows of the same number at the same time, which is the end of their window.
+OperatorHarness::Make window_join_job(bool outer) {
+  WindowJoinOptions options;
+  std::vector<columnar::Field> fields;
+  for (auto& side : options.sides) {
+    side = {click_schema(), {2}, 1, outer};
+    fields.insert(fields.end(), side.schema->fields().begin(), side.schema->fields().end());
+  }
+  options.pairs = options.output = std::make_shared<const columnar::Schema>(std::move(fields));
+  return [options] { return make_window_join(options); };
+}
+
 /// Each row with the newest text of its number.
 Result<OperatorPtr> versions() {
   TemporalJoinOptions options;
@@ -186,10 +199,12 @@ OperatorHarness::Make row_of_each(bool first) {
   return [options] { return make_rowtime_deduplicate(options); };
 }
 
-/// Rows that come at random, with texts that grow, move and outgrow a page.
+/// Rows that come at random, with texts that grow, move and outgrow a page. Coarse: many of one number at one
+/// time.
 class Story {
  public:
-  explicit Story(uint64_t seed, int inputs = 1) : random_(seed), inputs_(static_cast<uint64_t>(inputs)) {}
+  explicit Story(uint64_t seed, int inputs = 1, bool coarse = false)
+      : random_(seed), inputs_(static_cast<uint64_t>(inputs)), coarse_(coarse) {}
   void go_on(OperatorHarness& a, OperatorHarness& b, int steps) {
     for (int step = 0; step < steps; ++step) {
       std::vector<Click> clicks;
@@ -210,11 +225,14 @@ class Story {
     std::string text = std::to_string(random_.below(1000));
     if (random_.below(10) == 0) text.resize(random_.below(50), 'x');
     if (random_.below(200) == 0) text.resize(random_.below(9000), 'y');
-    return {text, EventTime{now_.millis - static_cast<int64_t>(random_.below(60'000))},
-            static_cast<int64_t>(random_.below(2000))};
+    const int64_t time = now_.millis - static_cast<int64_t>(random_.below(60'000));
+    const auto number = static_cast<int64_t>(random_.below(2000));
+    if (coarse_) return {text, EventTime{time - time % 20'000}, number % 50};
+    return {text, EventTime{time}, number};
   }
   Random random_;
   uint64_t inputs_;
+  bool coarse_;
   EventTime now_ = at("12:00");
 };
 
@@ -241,10 +259,11 @@ std::multiset<std::string> rows_of(OperatorHarness& op) {
 
 /// One operator writes its snapshots at once, another much later; some are lost. With a `space`, the later
 /// one's state lies there, and either kind of state goes on from its snapshots.
-void check_late_files(const OperatorHarness::Make& make, int inputs = 1, state::SpillSpace* space = nullptr) {
+void check_late_files(const OperatorHarness::Make& make, int inputs = 1, state::SpillSpace* space = nullptr,
+                      bool coarse = false) {
   OperatorHarness at_once(make, {2}, 2);
   OperatorHarness later(make, {2}, 2, std::make_shared<strand::testing::MemoryFileSystem>(), space);
-  Story story(*rc::gen::arbitrary<uint64_t>(), inputs);
+  Story story(*rc::gen::arbitrary<uint64_t>(), inputs, coarse);
   Random random(*rc::gen::arbitrary<uint64_t>());
   for (int snapshot = 0; snapshot < 3; ++snapshot) {
     story.go_on(at_once, later, static_cast<int>(random.below(6)));
@@ -278,6 +297,9 @@ RC_GTEST_PROP(FrozenState, IntervalJoinsOfStreams, ()) {
 }
 
 RC_GTEST_PROP(FrozenState, RegularJoins, ()) { check_late_files(regular_job(false), 2); }
+RC_GTEST_PROP(FrozenState, WindowJoins, ()) {
+  check_late_files(window_join_job(true), 2, nullptr, /*coarse=*/true);
+}
 RC_GTEST_PROP(FrozenState, ValuesOfGroups, ()) { check_late_files(distinct_texts); }
 RC_GTEST_PROP(FrozenState, Ranks, ()) { check_late_files(ranks); }
 RC_GTEST_PROP(FrozenState, TheLastRowOfEachKey, ()) { check_late_files(row_of_each(false)); }
@@ -287,9 +309,9 @@ RC_GTEST_PROP(FrozenState, Versions, ()) { check_late_files(versions, 2); }
 RC_GTEST_PROP(FrozenState, OuterRegularJoins, ()) { check_late_files(regular_job(true), 2); }
 
 /// Nothing stays in memory for longer than a batch.
-void check_beyond_memory(const OperatorHarness::Make& make, int inputs = 1) {
+void check_beyond_memory(const OperatorHarness::Make& make, int inputs = 1, bool coarse = false) {
   const auto space = state::make_memory_space(0);
-  check_late_files(make, inputs, space.get());
+  check_late_files(make, inputs, space.get(), coarse);
 }
 RC_GTEST_PROP(BeyondMemory, TumblingWindows, ()) { check_beyond_memory(window_job(WindowKind::kTumble)); }
 RC_GTEST_PROP(BeyondMemory, HoppingWindows, ()) { check_beyond_memory(window_job(WindowKind::kHop)); }
@@ -309,6 +331,8 @@ RC_GTEST_PROP(BeyondMemory, IntervalJoinsOfStreams, ()) {
 }
 RC_GTEST_PROP(BeyondMemory, RegularJoins, ()) { check_beyond_memory(regular_job(false), 2); }
 RC_GTEST_PROP(BeyondMemory, OuterRegularJoins, ()) { check_beyond_memory(regular_job(true), 2); }
+RC_GTEST_PROP(BeyondMemory, WindowJoins, ()) { check_beyond_memory(window_join_job(false), 2, true); }
+RC_GTEST_PROP(BeyondMemory, OuterWindowJoins, ()) { check_beyond_memory(window_join_job(true), 2, true); }
 RC_GTEST_PROP(BeyondMemory, Versions, ()) { check_beyond_memory(versions, 2); }
 RC_GTEST_PROP(BeyondMemory, ValuesOfGroups, ()) { check_beyond_memory(distinct_texts); }
 RC_GTEST_PROP(BeyondMemory, Ranks, ()) { check_beyond_memory(ranks); }
@@ -438,44 +462,63 @@ TEST(BeyondMemory, MemoryStaysNearTheShareOfTheTable) {
   EXPECT_LT(std::max(most, op.memory_used()), 4 << 20);
 }
 
-/// A join of rows that are many times its share of memory, and its answers.
-void check_wide_rows(const OperatorHarness::Make& make) {
-  constexpr int64_t kShare = int64_t{4} << 20;
-  constexpr int64_t kKeys = 20'000;
-  const auto space = state::make_memory_space(kShare);
-  OperatorHarness op(make, {2}, 1, std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+constexpr int64_t kWideShare = int64_t{4} << 20;
+constexpr int64_t kWideKeys = 20'000;
+const std::string kWideText(2000, 'x');
+
+/// Rows of many times its share of memory on the left; returns the most memory that it had.
+int64_t add_wide_rows(OperatorHarness& op) {
   EXPECT_TRUE(op.op().spills());
-  const std::string text(2000, 'x');
   int64_t most = 0;
-  for (int64_t key = 0; key < kKeys; key += 200) {
+  for (int64_t key = 0; key < kWideKeys; key += 200) {
     std::vector<Click> clicks;
     for (int64_t i = 0; i < 200; ++i)
-      clicks.push_back({text + std::to_string(key + i), at("12:00"), key + i});
+      clicks.push_back({kWideText + std::to_string(key + i), at("12:00"), key + i});
     op.batch(click_batch(clicks));
     most = std::max(most, op.memory_used());
   }
-  EXPECT_GT(space->disk().state, 9 * kShare);
-  const auto look_up = [&](OperatorHarness& in) {
+  return most;
+}
+
+/// A join that answers at once, also after a restore.
+void check_wide_rows(const OperatorHarness::Make& make) {
+  const auto space = state::make_memory_space(kWideShare);
+  OperatorHarness op(make, {2}, 1, std::make_shared<strand::testing::MemoryFileSystem>(), space.get());
+  int64_t most = add_wide_rows(op);
+  EXPECT_GT(space->disk().state, 9 * kWideShare);
+  for (const bool restored : {false, true}) {
     Random random(1);
     for (int i = 0; i < 1000; ++i) {
-      const auto key = static_cast<int64_t>(random.below(kKeys));
-      in.batch(click_batch({{"partner", at("12:00"), key}}), 1);
-      const auto found = in.output();
+      const auto key = static_cast<int64_t>(random.below(kWideKeys));
+      op.batch(click_batch({{"partner", at("12:00"), key}}), 1);
+      const auto found = op.output();
       ASSERT_FALSE(found.empty());
-      ASSERT_THAT(found[0], ::testing::HasSubstr(text + std::to_string(key) + ","));
-      most = std::max(most, in.memory_used());
+      ASSERT_THAT(found[0], ::testing::HasSubstr(kWideText + std::to_string(key) + ","));
+      most = std::max(most, op.memory_used());
     }
-  };
-  look_up(op);
-  EXPECT_LT(most, kShare * 5 / 4);
-  most = 0;
-  const auto snapshot = op.snapshot();
-  op.restore(snapshot, 1);
-  most = std::max(most, op.memory_used());
-  look_up(op);
-  EXPECT_LT(most, kShare * 5 / 4);
+    EXPECT_LT(most, kWideShare * 5 / 4);
+    const auto snapshot = op.snapshot();
+    if (!restored) op.restore(snapshot, 1);
+    most = op.memory_used();
+  }
 }
 TEST(BeyondMemory, WideRowsOfAJoinStayNearTheShareOfTheTable) { check_wide_rows(regular_job(false)); }
+TEST(BeyondMemory, WideRowsOfAWindowJoinStayNearTheShareOfTheTable) {
+  const auto space = state::make_memory_space(kWideShare);
+  OperatorHarness op(window_join_job(false), {2}, 1, std::make_shared<strand::testing::MemoryFileSystem>(),
+                     space.get());
+  int64_t most = add_wide_rows(op);
+  EXPECT_GT(space->disk().state, 9 * kWideShare);
+  op.restore(op.snapshot(), 1);
+  for (int64_t key = 0; key < kWideKeys; key += 100)
+    op.batch(click_batch({{"partner", at("12:00"), key}}), 1);
+  op.watermark(at("12:00"));
+  const auto found = op.output();
+  ASSERT_EQ(found.size(), 200u);
+  for (size_t i = 0; i < found.size(); ++i)
+    ASSERT_THAT(found[i], ::testing::HasSubstr(kWideText + std::to_string(100 * i) + ","));
+  EXPECT_LT(std::max(most, op.memory_used()), kWideShare * 5 / 4);
+}
 TEST(BeyondMemory, WideRowsOfAnIntervalJoinStayNearTheShareOfTheTable) {
   check_wide_rows(interval_job(IntervalJoinOptions::Rules::kStream));
 }

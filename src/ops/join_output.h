@@ -31,6 +31,12 @@ class JoinOutput {
     columnar::decode_key_parts(partner, parts_[1 - side]);
     return rows_.end_row(kind);
   }
+  /// Rows of both sides.
+  Status pair(std::string_view left, std::string_view right, columnar::RowKind kind) {
+    columnar::decode_key_parts(left, parts_[0]);
+    columnar::decode_key_parts(right, parts_[1]);
+    return rows_.end_row(kind);
+  }
   /// A row with NULLs for the other side, if that comes out.
   Status alone(size_t side, const columnar::Batch& batch, uint32_t row, columnar::RowKind kind) {
     put(side, batch, row);

@@ -280,8 +280,7 @@ class TemporalJoin : public Operator {
   Status restore_log(const std::vector<state::Section>& logs) {
     STRAND_OK(
         versions_.restore(logs, context_->key_groups, [&](uint64_t hash) { return owns(*context_, hash); }));
-    std::vector<Versions::Id> ids;
-    versions_.for_each([&](Versions::Id id) { ids.push_back(id); });
+    const std::vector<Versions::Id> ids = versions_.ids();
     columnar::BatchBuilder builder(options_.sides[1].schema);
     const auto parts = form_.parts(builder);
     for (size_t from = 0; from < ids.size(); from += kAtOnce) {

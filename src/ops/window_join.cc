@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "expr/zone.h"
+#include "ops/join_output.h"
 #include "ops/join_sides.h"
+#include "ops/keyed_row_bytes.h"
 #include "ops/rows.h"
 #include "ops/stored_rows.h"
 #include "state/key_slots.h"
+#include "state/logged_rows.h"
 
 namespace strand::ops {
 
@@ -19,18 +23,27 @@ using flow::Emitter;
 using flow::OperatorContext;
 using obs::Entry;
 
-constexpr int32_t kWindowJoinVersion = 1;
+constexpr int32_t kWindowJoinVersion = 1;  // rows were written whole
+constexpr int32_t kLoggedWindowsVersion = 2;
 constexpr const char* kWindowJoinSections[] = {"left", "right"};
 
-/// A row in the batch in which it came.
+/// A row that waits for its window; its body is that of KeyedRowBytes without keys.
 struct WindowRow {
-  std::shared_ptr<const Batch> batch;
-  uint32_t row = 0;
+  struct Head {
+    int64_t order = 0;  // of arrival, over both sides
+  };
+  Head head;
+  uint32_t next = ~uint32_t{0};  // of the same side, key and window
 };
+using WindowRows = state::LoggedRows<WindowRow>;
 
 /// The rows of one key in one window.
 struct KeyedSides {
-  std::array<std::vector<WindowRow>, 2> sides;
+  struct Side {
+    WindowRows::Id first = WindowRows::kNone;
+    WindowRows::Id last = WindowRows::kNone;
+  };
+  std::array<Side, 2> sides;
   bool null_key = false;
 };
 
@@ -40,13 +53,18 @@ class WindowJoin : public Operator {
       : options_(std::move(options)),
         zone_(std::move(zone)),
         condition_(std::move(condition)),
+        rows_{WindowRows(kWindowJoinSections[0], kLoggedWindowsVersion),
+              WindowRows(kWindowJoinSections[1], kLoggedWindowsVersion)},
         candidates_(options_.pairs),
-        joined_(options_.sides[0].schema, options_.sides[1].schema),
-        readers_{reader_of(options_.sides[0]), reader_of(options_.sides[1])} {}
+        readers_{reader_of(options_.sides[0]), reader_of(options_.sides[1])},
+        forms_{KeyedRowBytes(options_.sides[0].schema, {}), KeyedRowBytes(options_.sides[1].schema, {})},
+        candidate_parts_{forms_[0].parts(candidates_),
+                         forms_[1].parts(candidates_, options_.sides[0].schema->size())} {}
 
   Status open(OperatorContext& context) override {
     context_ = &context;
     share_ = obs::MemoryShare(context.memory);
+    for (WindowRows& rows : rows_) STRAND_OK(rows.spill_to(context.spill));
     return Status();
   }
 
@@ -57,68 +75,70 @@ class WindowJoin : public Operator {
     context_->ledger->add(Entry::kIn, batch.rows());
     JoinSideReader& reader = readers_[side];
     STRAND_OK(reader.read(batch));
-    const auto kept = std::make_shared<const Batch>(batch);
+    forms_[side].read(batch, reader.rows);
     late_.clear();
     for (size_t i = 0; i < reader.rows.size(); ++i) {
       if (reached(last_of(reader.times[i]), judge_of(reader.keys.hashes()[i]))) {
         late_.push_back(reader.rows[i]);
       } else if (comes_out(side) || !reader.null_key(batch, i)) {
-        add(side, kept, i);
+        add(side, batch, i);
       } else {
         context_->ledger->add(Entry::kFiltered, 1);
       }
     }
-    update_books();
+    STRAND_OK(tidy());
     return emit_late_side(side, batch, late_, *context_, out);
   }
 
   Status advance(Emitter& out) override {
-    RowEmitter rows(options_.output, out, Port::kMain);
+    JoinOutput joined(options_.output, {&forms_[0], &forms_[1]}, out);
     while (!windows_.empty() && reached(last_of(windows_.begin()->first), context_->watermark)) {
       const auto window = windows_.extract(windows_.begin());
       newest_ = std::max(newest_, last_of(window.key()));
       Status status;
       window.mapped().for_each([&](uint32_t id) {
-        if (status.ok()) status = fire(window.mapped()[id], rows);
+        if (status.ok()) status = fire(window.mapped()[id], joined);
       });
       STRAND_OK(std::move(status));
     }
-    context_->ledger->add(Entry::kOut, rows.rows());
-    STRAND_OK(rows.flush());
-    update_books();
-    return Status();
+    context_->ledger->add(Entry::kOut, joined.rows());
+    STRAND_OK(joined.flush());
+    return tidy();
   }
 
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
-    for (size_t side = 0; side < 2; ++side) {
-      StoredRowsWriter writer(options_.sides[side].schema);
-      for (const auto& [end, window] : windows_) {
-        window.for_each([&](uint32_t id) {
-          for (const WindowRow& row : window[id].sides[side]) writer.row(*row.batch, row.row);
-        });
-      }
-      out.add(kWindowJoinSections[side], kWindowJoinVersion, writer.take());
-    }
+    for (WindowRows& rows : rows_) rows.snapshot(out);
     return Status();
+  }
+  void snapshot_written(Epoch epoch, const std::vector<state::SectionRef>& refs) override {
+    for (WindowRows& rows : rows_) rows.written(epoch, refs);
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
+    std::vector<state::Section> logs;
     for (const state::Section& part : parts) {
-      STRAND_OK(state::check_version(part.ref, kWindowJoinVersion));
-      STRAND_TRY(const state::Section loaded, part.loaded());
-      STRAND_OK(restore_side(part.ref.name == kWindowJoinSections[0] ? 0 : 1, loaded.bytes()));
+      if (part.ref.version != kWindowJoinVersion) logs.push_back(part);
     }
-    update_books();
-    return Status();
+    for (WindowRows& rows : rows_) {
+      STRAND_OK(
+          rows.restore(logs, context_->key_groups, [&](uint64_t hash) { return owns(*context_, hash); }));
+    }
+    STRAND_OK(list_restored());
+    for (const state::Section& part : parts) {
+      if (part.ref.version != kWindowJoinVersion) continue;
+      STRAND_TRY(const state::Section loaded, part.loaded());
+      STRAND_OK(restore_whole(part.ref.name == kWindowJoinSections[0] ? 0 : 1, loaded.bytes()));
+    }
+    return tidy();
   }
 
   bool judges_lateness() const override { return true; }
   EventTime last_closed() const override { return newest_; }
-  int64_t state_rows() const override { return rows_; }
+  /// Rows; what finds them stays in memory.
+  bool spills() const override { return true; }
+  int64_t state_rows() const override { return rows_[0].size() + rows_[1].size(); }
   int64_t state_bytes() const override {
-    int64_t bytes = rows_ * static_cast<int64_t>(sizeof(WindowRow)) + *batch_bytes_;
-    for (const auto& [end, window] : windows_) bytes += window.memory_bytes();
-    return bytes;
+    return window_bytes() + rows_[0].memory_bytes() + rows_[1].memory_bytes();
   }
 
  private:
@@ -139,62 +159,88 @@ class WindowJoin : public Operator {
     return context_->judge(columnar::key_group(hash, context_->max_parallelism));
   }
 
-  void add(size_t side, const std::shared_ptr<const Batch>& batch, size_t i) {
+  int64_t window_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& [end, window] : windows_) bytes += window.memory_bytes();
+    return bytes;
+  }
+
+  /// Row `i` of the reader.
+  void add(size_t side, const Batch& batch, size_t i) {
+    const uint64_t hash = readers_[side].keys.hashes()[i];
+    list(side, batch, i, rows_[side].add(hash, {next_order_++}, forms_[side].row(i)));
+  }
+  /// The row is the last of its key and window.
+  void list(size_t side, const Batch& batch, size_t i, WindowRows::Id row) {
     JoinSideReader& reader = readers_[side];
     auto& window = windows_[reader.times[i]];
     KeyedSides& key = window[window.find_or_add(reader.keys.hashes()[i], reader.keys.keys()[i])];
-    key.null_key = reader.null_key(*batch, i);
-    key.sides[side].push_back({held(batch), reader.rows[i]});
-    ++rows_;
-  }
-  /// The same batch, whose bytes count while a row of it waits.
-  std::shared_ptr<const Batch> held(const std::shared_ptr<const Batch>& batch) {
-    if (last_held_.first.lock() == batch) return last_held_.second.lock();
-    *batch_bytes_ += batch->memory_bytes();
-    std::shared_ptr<const Batch> counted(
-        batch.get(), [batch, bytes = batch_bytes_](const Batch*) { *bytes -= batch->memory_bytes(); });
-    last_held_ = {batch, counted};
-    return counted;
+    key.null_key = reader.null_key(batch, i);
+    KeyedSides::Side& of_key = key.sides[side];
+    if (of_key.last == WindowRows::kNone) {
+      of_key.first = row;
+    } else {
+      rows_[side][of_key.last].next = row;
+    }
+    of_key.last = row;
   }
 
-  Status fire(const KeyedSides& key, RowEmitter& rows) {
-    const auto& [left, right] = key.sides;
-    const auto count = static_cast<int64_t>(left.size() + right.size());
-    context_->ledger->add(Entry::kCounted, count);
-    rows_ -= count;
-    std::vector<bool> right_matched(right.size(), false);
-    for (const WindowRow& row : left) {
+  Status fire(const KeyedSides& key, JoinOutput& out) {
+    right_.clear();
+    for (auto id = key.sides[1].first; id != WindowRows::kNone; id = rows_[1][id].next) right_.push_back(id);
+    std::vector<bool> right_matched(right_.size(), false);
+    for (auto id = key.sides[0].first; id != WindowRows::kNone; id = rows_[0][id].next) {
       partners_.clear();
-      if (!key.null_key) STRAND_OK(find_partners(row, right));
-      if (!pairs()) {
-        const bool wanted = partners_.empty() == (options_.kind == WindowJoinOptions::Output::kAnti);
-        if (!wanted) continue;
-        joined_.append(0, *row.batch, row.row, rows.row());
-        STRAND_OK(rows.end_row());
-        continue;
-      }
-      for (const uint32_t partner : partners_) {
-        right_matched[partner] = true;
-        joined_.append(0, *row.batch, row.row, rows.row());
-        joined_.append(1, *right[partner].batch, right[partner].row, rows.row());
-        STRAND_OK(rows.end_row());
-      }
-      if (partners_.empty() && options_.sides[0].outer)
-        STRAND_OK(joined_.emit_alone(0, *row.batch, row.row, rows));
+      if (!key.null_key) STRAND_OK(find_partners(id));
+      STRAND_OK(fire_left(id, out));
+      for (const uint32_t partner : partners_) right_matched[partner] = true;
+      let_go();
     }
-    for (size_t i = 0; pairs() && options_.sides[1].outer && i < right.size(); ++i) {
-      if (!right_matched[i]) STRAND_OK(joined_.emit_alone(1, *right[i].batch, right[i].row, rows));
+    for (size_t i = 0; pairs() && options_.sides[1].outer && i < right_.size(); ++i) {
+      if (right_matched[i]) continue;
+      STRAND_OK(out.alone(1, rows_[1].body(right_[i]), columnar::RowKind::kInsert));
+      let_go();
     }
+    forget(key);
     return Status();
   }
+  /// A left row, whose partners have been found.
+  Status fire_left(WindowRows::Id left, JoinOutput& out) {
+    if (!pairs()) {
+      const bool wanted = partners_.empty() == (options_.kind == WindowJoinOptions::Output::kAnti);
+      return wanted ? out.alone(0, rows_[0].body(left), columnar::RowKind::kInsert) : Status();
+    }
+    for (const uint32_t partner : partners_) {
+      STRAND_OK(out.pair(rows_[0].body(left), rows_[1].body(right_[partner]), columnar::RowKind::kInsert));
+      let_go();
+    }
+    if (!partners_.empty() || !options_.sides[0].outer) return Status();
+    return out.alone(0, rows_[0].body(left), columnar::RowKind::kInsert);
+  }
+  void forget(const KeyedSides& key) {
+    for (size_t side = 0; side < 2; ++side) {
+      for (auto id = key.sides[side].first; id != WindowRows::kNone;) {
+        const WindowRows::Id next = rows_[side][id].next;
+        rows_[side].erase(id);
+        rows_[side].let_go();
+        context_->ledger->add(Entry::kCounted, 1);
+        id = next;
+      }
+    }
+  }
+  void let_go() const {
+    for (const WindowRows& rows : rows_) rows.let_go();
+  }
 
-  Status find_partners(const WindowRow& left, const std::vector<WindowRow>& right) {
-    for (uint32_t i = 0; i < right.size(); ++i) partners_.push_back(i);
-    if (!condition_ || right.empty()) return Status();
-    for (const WindowRow& row : right) {
-      joined_.append(0, *left.batch, left.row, candidates_);
-      joined_.append(1, *row.batch, row.row, candidates_);
+  /// Positions in right_.
+  Status find_partners(WindowRows::Id left) {
+    for (uint32_t i = 0; i < right_.size(); ++i) partners_.push_back(i);
+    if (!condition_ || right_.empty()) return Status();
+    for (const WindowRows::Id row : right_) {
+      columnar::decode_key_parts(rows_[0].body(left), candidate_parts_[0]);
+      columnar::decode_key_parts(rows_[1].body(row), candidate_parts_[1]);
       candidates_.end_row();
+      let_go();
     }
     STRAND_TRY(const columnar::SelectionPtr kept,
                condition_->select(candidates_.finish(), {context_->now, context_->judge()}));
@@ -202,41 +248,76 @@ class WindowJoin : public Operator {
     return Status();
   }
 
-  Status restore_side(size_t side, std::string_view bytes) {
-    JoinSideReader& reader = readers_[side];
-    StoredRowsReader stored(bytes, options_.sides[side].schema);
-    while (!stored.done()) {
-      STRAND_TRY(Batch batch, stored.next([](ByteReader&) { return Status(); }));
-      const auto kept = std::make_shared<const Batch>(std::move(batch));
-      STRAND_OK(reader.read(*kept));
-      for (size_t i = 0; i < reader.rows.size(); ++i) {
-        const int32_t group = columnar::key_group(reader.keys.hashes()[i], context_->max_parallelism);
-        if (context_->key_groups.contains(group)) add(side, kept, i);
+  /// Lists the rows of restored logs in the order in which they had come.
+  Status list_restored() {
+    struct Restored {
+      int64_t order;
+      size_t side;
+      WindowRows::Id id;
+    };
+    std::vector<Restored> all;
+    for (size_t side = 0; side < 2; ++side) {
+      for (WindowRows::Id id : rows_[side].ids()) all.push_back({rows_[side][id].head.order, side, id});
+    }
+    std::ranges::sort(all, {}, [](const Restored& r) { return std::tuple(r.order, r.side, r.id); });
+    if (!all.empty()) next_order_ = all.back().order + 1;
+    for (size_t from = 0, to = 0; from < all.size(); from = to) {
+      const size_t side = all[from].side;
+      columnar::BatchBuilder builder(options_.sides[side].schema);
+      const auto parts = forms_[side].parts(builder);
+      for (; to < all.size() && all[to].side == side && to - from < kRestoredAtOnce; ++to) {
+        columnar::decode_key_parts(rows_[side].body(all[to].id), parts);
+        builder.end_row();
+        rows_[side].let_go();
       }
+      const Batch batch = builder.finish();
+      STRAND_OK(readers_[side].read(batch));
+      for (size_t i = 0; i < to - from; ++i) list(side, batch, i, all[from + i].id);
     }
     return Status();
   }
 
-  void update_books() {
-    context_->ledger->set_in_state(rows_);
+  /// Of version 1.
+  Status restore_whole(size_t side, std::string_view bytes) {
+    JoinSideReader& reader = readers_[side];
+    StoredRowsReader stored(bytes, options_.sides[side].schema);
+    while (!stored.done()) {
+      STRAND_TRY(const Batch batch, stored.next([](ByteReader&) { return Status(); }));
+      STRAND_OK(reader.read(batch));
+      forms_[side].read(batch, reader.rows);
+      for (size_t i = 0; i < reader.rows.size(); ++i) {
+        if (owns(*context_, reader.keys.hashes()[i])) add(side, batch, i);
+      }
+      STRAND_OK(tidy());
+    }
+    return Status();
+  }
+
+  Status tidy() {
+    // Each side has its half of what finds rows.
+    for (WindowRows& rows : rows_) STRAND_OK(rows.tidy(window_bytes() / 2));
+    context_->ledger->set_in_state(state_rows());
     share_.set(state_bytes());
+    return Status();
   }
 
   WindowJoinOptions options_;
   expr::Zone zone_;
   std::unique_ptr<expr::Evaluator> condition_;  // or null
-  std::shared_ptr<int64_t> batch_bytes_ = std::make_shared<int64_t>(0);
+  static constexpr size_t kRestoredAtOnce = 4'096;
   std::map<int64_t, state::KeySlots<KeyedSides>> windows_;  // by local end
-  int64_t rows_ = 0;
+  std::array<WindowRows, 2> rows_;
+  int64_t next_order_ = 0;
   EventTime newest_ = EventTime::min();
   OperatorContext* context_ = nullptr;
   obs::MemoryShare share_;
 
   // Scratch memory.
   columnar::BatchBuilder candidates_;
-  JoinedColumns joined_;
   std::array<JoinSideReader, 2> readers_;
-  std::pair<std::weak_ptr<const Batch>, std::weak_ptr<const Batch>> last_held_;
+  std::array<KeyedRowBytes, 2> forms_;
+  std::array<std::vector<columnar::KeyPart>, 2> candidate_parts_;
+  std::vector<WindowRows::Id> right_;  // of a key
   std::vector<uint32_t> partners_;
   std::vector<uint32_t> late_;
 };

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "ops/stored_rows.h"
 #include "tests/support/operator_harness.h"
 
 namespace strand::ops {
@@ -128,6 +129,39 @@ TEST_F(WindowJoinOfRows, AClosedWindowStaysClosedAndAnOpenOneGoesOnAfterARestore
     join.watermark(EventTime{19'999});
     EXPECT_EQ(join.output().size(), 30u);
   }
+}
+
+// However often it is restored: as the order of their arrival was.
+TEST_F(WindowJoinOfRows, ComeInTheSameOrderAfterARestore) {
+  OperatorHarness join = job(on_window(true, true));
+  OperatorHarness restored = job(on_window(true, true));
+  for (OperatorHarness* each : {&join, &restored}) {
+    for (int32_t x = 0; x < 40; ++x) {
+      each->batch(row(x * 7 % 5, x, x % 3 == 0 ? 10'000 : 20'000), x % 2);
+      if (x % 11 == 10) each->watermark(EventTime{9'999});
+      if (each == &restored && x % 4 == 0) each->restore(each->snapshot(), 1);
+    }
+    each->watermark(EventTime::max());
+  }
+  EXPECT_EQ(restored.output(), join.output());
+}
+
+TEST_F(WindowJoinOfRows, AreReadFromSnapshotsOfTheEarlierForm) {
+  OperatorHarness join = job(on_window());
+  state::SnapshotBuilder builder(Epoch{1}, {0, 127});
+  builder.set_operator("op");
+  for (const int side : {kLeftSide, kRightSide}) {
+    StoredRowsWriter rows(side_schema());
+    rows.row(row(1, 10 + side, 20'000), 0);
+    builder.add(side == kLeftSide ? "left" : "right", 1, rows.take());
+  }
+  auto sections = builder.write(*join.files(), "files");
+  ASSERT_TRUE(sections.ok());
+  obs::Ledger ledger;
+  ledger.add(obs::Entry::kIn, 2);
+  join.restore({Epoch{1}, *sections, {}, ledger}, 1);
+  join.watermark(EventTime{19'999});
+  EXPECT_THAT(join.output(), ElementsAre(pair(text(1, 10, 20), text(1, 11, 20))));
 }
 
 }  // namespace

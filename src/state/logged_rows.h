@@ -76,6 +76,14 @@ class LoggedRows {
       log_.let_go();
     }
   }
+  /// In the order of their numbers.
+  std::vector<Id> ids() const {
+    std::vector<Id> all;
+    for (Id id = 0; id < numbers_; ++id) {
+      if (slot_of(id).at) all.push_back(id);
+    }
+    return all;
+  }
   /// Between rows of a batch: no body is looked at any more, so memory need not hold what the next one does
   /// not read.
   void let_go() const { log_.let_go(); }

@@ -56,6 +56,14 @@ FROM events AS e JOIN behind AS b ON e.ms = b.earlier;
 """
 
 
+INTERVALS = TABLES + """
+CREATE TABLE partners (id STRING, ms BIGINT, ts AS TO_TIMESTAMP_LTZ(ms, 3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'path' = 'events.json', 'format' = 'json');
+INSERT INTO totals SELECT 'all', COUNT(*), SUM(CASE WHEN e.id LIKE '%a' THEN 1 ELSE 0 END)
+FROM events AS e JOIN partners AS p ON e.ms = p.ms - %d AND p.ts BETWEEN e.ts - INTERVAL '1' HOUR AND e.ts + INTERVAL '1' HOUR;
+""".replace("%d", str(BEHIND))
+
+
 def write_events(path, rows, seed, id_bytes=ID_BYTES):
     """Every tenth is a copy of one before. Ids do not compress. Gives the number of different ones, and how many of all but the last
     BEHIND end with an a."""
@@ -76,9 +84,11 @@ def write_events(path, rows, seed, id_bytes=ID_BYTES):
 class Run:
     """One process of a job, and the most memory it had."""
 
-    def __init__(self, binary, folder, sql, settings):
-        (folder / "job.sql").write_text(sql)
-        command = [binary, "--state", folder / "state", "run", "job.sql"]
+    def __init__(self, program, folder, settings, sql=None):
+        command = [*program, "--state", folder / "state"]
+        if sql:
+            (folder / "job.sql").write_text(sql)
+            command += ["run", "job.sql"]
         for key, value in settings.items():
             command += ["--set", f"{key}={value}"]
         self.folder = folder
@@ -132,13 +142,13 @@ def check_job(checks, arguments, folder, what, sql, expected):
     """A kill when a good part lies on the disk, then to the end."""
     folder.mkdir()
     (folder / "events.json").symlink_to(arguments.events)
-    first = Run(arguments.binary, folder, sql, settings_of(arguments))
+    first = Run([arguments.binary], folder, settings_of(arguments), sql)
     first.watch(until=lambda: first.local_bytes() > arguments.limit_mb << 21)
     checks.check(first.process.poll() is None, f"{what}: state beyond memory lies on the local disk", (folder / "log").read_text())
     first.process.kill()
     first.process.wait()
     check_memory(checks, arguments, first, what)
-    second = Run(arguments.binary, folder, sql, settings_of(arguments))
+    second = Run([arguments.binary], folder, settings_of(arguments), sql)
     checks.equal(second.watch(), 0, f"{what}: goes on after a kill, to its end")
     check_memory(checks, arguments, second, f"{what}, after the kill")
     checks.equal(totals(folder), [expected], f"{what}: the right totals")
@@ -148,11 +158,11 @@ def check_job(checks, arguments, folder, what, sql, expected):
 def check_full_disk(checks, arguments, folder, expected):
     folder.mkdir()
     (folder / "events.json").symlink_to(arguments.events)
-    full = Run(arguments.binary, folder, IDS, settings_of(arguments, **{"strand.local-disk.limit": "100 mb"}))
+    full = Run([arguments.binary], folder, settings_of(arguments, **{"strand.local-disk.limit": "100 mb"}), IDS)
     checks.check(full.watch() not in (0, None), "a full disk ends the attempt")
     log = (folder / "log").read_text()
     checks.check("STRAND-5001" in log and "state.backend.rocksdb.localdir" in log, "and says so, with a way out", log)
-    again = Run(arguments.binary, folder, IDS, settings_of(arguments))
+    again = Run([arguments.binary], folder, settings_of(arguments), IDS)
     checks.equal(again.watch(), 0, "with room the job goes on")
     checks.equal(totals(folder), [expected], "and nothing is lost")
 
@@ -183,6 +193,7 @@ def main():
             rows = 10 * (arguments.limit_mb << 20) // WIDE_BYTES
             _, end_with_a = write_events(arguments.events, rows, seed=2, id_bytes=WIDE_BYTES)
             check_job(checks, arguments, folder / "joins", "joins", JOINS, (rows - BEHIND, end_with_a))
+            check_job(checks, arguments, folder / "intervals", "interval joins", INTERVALS, (rows - BEHIND, end_with_a))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     checks.finish()
