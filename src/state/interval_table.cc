@@ -193,6 +193,7 @@ void IntervalTable::forget_slice(uint32_t place) {
 
 Status IntervalTable::make_room() {
   if (cold_ == nullptr) return Status();
+  STRAND_OK(cold_->intact());
   cold_->let_go();
   for (; !warm_.empty(); warm_.pop_front()) {
     cold_->set_beside(memory_bytes() - batch_bytes_ - cold_->bytes());
@@ -230,6 +231,8 @@ std::string_view IntervalTable::cold_row(Ref ref) const {
   const char* bytes = cold_->find(place);
   if (bytes == nullptr)
     bytes = cold_->read(place, bunch.cold(), from, until, [&](const char*) { return until - from; });
+  constexpr size_t kNothingBytes = 4096;  // of zeros: more than there are columns
+  if (bytes == ColdRecords::nothing()) return {bytes + sizeof(uint64_t), kNothingBytes};
   return {bytes, until - from};
 }
 

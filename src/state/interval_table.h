@@ -71,7 +71,8 @@ class IntervalTable {
 
   /// From now on batches without room in memory go there, where it is not null. Before the first row.
   Status spill_to(SpillSpace* space);
-  /// Between batches: hands over the oldest ones, if there is no room. Errors: kDiskFull, kIo.
+  /// Between batches: hands over the oldest ones, if there is no room. Errors: kDiskFull, kIo, also that of a
+  /// row that could not be read since.
   Status make_room();
   /// A section with rows of the first or second side, in whatever table.
   static bool is_section(const SectionRef& ref);
