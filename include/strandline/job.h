@@ -66,6 +66,8 @@ class KeyedStream;
 class WindowedStream;
 template <class T>
 class DataStream;
+template <class T>
+class WatermarkStrategy;
 
 /// A stream of rows. A handle: copies name the same stream.
 class Stream {
@@ -161,6 +163,10 @@ class Job {
   /// A source: `columns` are computed from those of the table; `event_time` names one of them.
   Stream source(Table table, std::vector<Expression> columns,
                 std::optional<EventTime> event_time = std::nullopt);
+  /// A source of elements, whose event time is made by the strategy: a generator for each shard, next to the
+  /// reader, and the lowest of those that are not idle (strandline/stream.h).
+  template <class T>
+  DataStream<T> source(Table table, std::vector<Expression> columns, const WatermarkStrategy<T>& strategy);
   /// The first error, or empty.
   std::string error() const;
   const std::shared_ptr<detail::JobState>& state() const { return state_; }

@@ -200,6 +200,14 @@ class BroadcastStream {
 };
 
 template <class T>
+DataStream<T> Job::source(Table table, std::vector<Expression> columns,
+                          const WatermarkStrategy<T>& strategy) {
+  return source(std::move(table), std::move(columns))
+      .template as<T>()
+      .assign_timestamps_and_watermarks(strategy.per_shard());
+}
+
+template <class T>
 DataStream<T> Stream::as() const {
   return DataStream<T>(detail::elements_of(handle(), detail::row_type<T>()));
 }

@@ -15,8 +15,9 @@ class WatermarkOutput {
   virtual void mark_active() = 0;
 };
 
-/// A program's own way to tell how far event time has come. One object a subtask; nothing of it is in a
-/// checkpoint: the elements that come again tell it again.
+/// A program's own way to tell how far event time has come. One object for each shard of a source, or for
+/// each subtask in the middle of a job; nothing of it is in a checkpoint: the elements that come again tell
+/// it again.
 template <class T>
 class WatermarkGenerator {
  public:
@@ -43,6 +44,7 @@ struct WatermarkSpec {
   /// The timestamp of an element, which may have one already; none: as it is.
   std::function<int64_t(const void* element, std::optional<int64_t> timestamp)> timestamp_of = {};
   std::function<std::unique_ptr<GeneratorCode>()> make = {};  // kCustom
+  bool per_shard = false;                                     // directly behind a source
 };
 
 template <class T>
@@ -75,8 +77,8 @@ class PunctuatedGenerator final : public WatermarkGenerator<T> {
 
 }  // namespace detail
 
-/// How elements get timestamps, and how far event time has come. Given to
-/// DataStream::assign_timestamps_and_watermarks.
+/// How elements get timestamps, and how far event time has come. Given to Job::source, where it holds for
+/// each shard by itself, or to DataStream::assign_timestamps_and_watermarks.
 template <class T>
 class WatermarkStrategy {
  public:
@@ -94,7 +96,7 @@ class WatermarkStrategy {
   static WatermarkStrategy for_punctuation(F f) {
     return for_generator([f] { return std::make_unique<detail::PunctuatedGenerator<T, F>>(f); });
   }
-  /// `make()` gives a WatermarkGenerator<T> for each subtask.
+  /// `make()` gives a WatermarkGenerator<T> for each shard, or subtask.
   template <class F>
   static WatermarkStrategy for_generator(F make) {
     detail::WatermarkSpec spec{.kind = detail::WatermarkSpec::Kind::kCustom};
@@ -112,10 +114,16 @@ class WatermarkStrategy {
     };
     return changed;
   }
-  /// A subtask that has had no element for so long is not waited for.
+  /// A shard, or subtask, that has had no element for so long is not waited for.
   WatermarkStrategy with_idleness(Millis timeout) const {
     WatermarkStrategy changed = *this;
     changed.spec_.idle_timeout = timeout;
+    return changed;
+  }
+  /// What Job::source makes of it.
+  WatermarkStrategy per_shard() const {
+    WatermarkStrategy changed = *this;
+    changed.spec_.per_shard = true;
     return changed;
   }
   const detail::WatermarkSpec& spec() const { return spec_; }

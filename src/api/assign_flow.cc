@@ -1,7 +1,8 @@
 // Timestamps and watermarks made in the middle of a job.
 #include "api/code_flow.h"
+#include "api/element_clocks.h"
 #include "api/flows.h"
-#include "time/assigner.h"
+#include "flow/shard_listener.h"
 
 namespace strand::api {
 
@@ -26,33 +27,12 @@ class EmitterOutput final : public time::WatermarkOutput {
   Status status_;
 };
 
-/// What a generator of the program says at once: the newest of its watermarks, then whether it is idle.
-struct Said {
-  EventTime mark = EventTime::min();
-  std::optional<bool> idle = {};
-};
-class Hears final : public strandline::WatermarkOutput {
- public:
-  void emit_watermark(strandline::Timestamp watermark) override {
-    said_.mark = std::max(said_.mark, EventTime{strandline::millis_of(watermark)});
-    said_.idle.reset();
-  }
-  void mark_idle() override { said_.idle = true; }
-  void mark_active() override { said_.idle = false; }
-  Said take() { return std::exchange(said_, Said()); }
-
- private:
-  Said said_;
-};
-
 /// Gives elements new timestamps and makes event time of them. Watermarks from above end here.
 /// Source: Flink TimestampsAndWatermarksOperator.
-class AssignFlow final : public flow::Operator {
+class AssignFlow : public flow::Operator {
  public:
   AssignFlow(const RowType& type, WatermarkSpec spec, Duration tick)
-      : reader_(type), output_(element_schema(type)), spec_(std::move(spec)), tick_(tick) {
-    if (spec_.make) code_ = spec_.make();
-  }
+      : spec_(std::move(spec)), tick_(tick), reader_(type), output_(element_schema(type)) {}
 
   Status open(flow::OperatorContext& context) override {
     context_ = &context;
@@ -65,40 +45,37 @@ class AssignFlow final : public flow::Operator {
     context_->ledger->add(obs::Entry::kOut, batch.rows());
     return guarded(*context_, &reader_, [&] { return assign(batch, out); });
   }
+  /// The end of the input is the end of its time.
+  Status advance(flow::Emitter&) override {
+    over_ = context_->watermark == EventTime::max();
+    return Status();
+  }
   Status on_wakeup(flow::Emitter& out) override {
+    if (over_) return Status();
     start();
     EmitterOutput emitted(out);
     STRAND_OK(guarded(*context_, nullptr, [&] {
-      if (assigner_->next_tick() <= context_->now) assigner_->on_tick(context_->now, emitted);
+      if (clock_->next_tick() <= context_->now) clock_->on_tick(context_->now, emitted);
       return Status();
     }));
     return emitted.take();
   }
   WallTime next_wakeup() const override {
-    if (tick_ == Duration{0}) return WallTime::never();
-    return assigner_ ? assigner_->next_tick() : WallTime{0};
+    if (over_) return WallTime::never();
+    if (clock_ != nullptr) return clock_->next_tick();
+    return tick_ == Duration{0} ? WallTime::never() : WallTime{0};
   }
   bool makes_time() const override { return true; }
 
+ protected:
+  const WatermarkSpec spec_;
+  const Duration tick_;
+  std::unique_ptr<ElementClock> clock_;
+
  private:
-  /// The clock is known with the first call.
+  /// The time is known with the first call.
   void start() {
-    if (assigner_) return;
-    time::GeneratorOptions options{time::GeneratorOptions::Kind::kNone, {}, {}};
-    if (spec_.kind == WatermarkSpec::Kind::kBounded)
-      options = time::GeneratorOptions::out_of_order(Duration{spec_.bound.count()});
-    if (code_) {
-      options.kind = time::GeneratorOptions::Kind::kPunctuated;
-      options.at_tick = [this](time::WatermarkOutput& out) {
-        code_->on_periodic_emit(hears_);
-        const Said said = hears_.take();
-        if (said.mark > EventTime::min()) out.watermark(said.mark);
-        if (said.idle) out.status(*said.idle);
-      };
-    }
-    const auto idle =
-        spec_.idle_timeout ? std::optional(Duration{spec_.idle_timeout->count()}) : std::nullopt;
-    assigner_.emplace(std::move(options), idle, tick_, context_->now);
+    if (clock_ == nullptr) clock_ = make_stream_clock(spec_, tick_, context_->now);
   }
 
   Status assign(const columnar::Batch& batch, flow::Emitter& out) {
@@ -117,9 +94,9 @@ class AssignFlow final : public flow::Operator {
       const auto first = static_cast<size_t>(from);
       const time::Events events{std::span(times_).subspan(first, i + 1 - first),
                                 std::span(marks_of_).subspan(first, i + 1 - first)};
-      assigner_->on_events(events, emitted);
-      if (statuses_[i]) assigner_->on_status(*statuses_[i], emitted);
-      if (tick_ == Duration{0}) assigner_->on_tick(context_->now, emitted);
+      clock_->on_events(events, context_->now, emitted);
+      if (statuses_[i]) clock_->on_status(*statuses_[i], emitted);
+      if (tick_ == Duration{0}) clock_->on_tick(context_->now, emitted);
       STRAND_OK(emitted.take());
       from = row + 1;
     }
@@ -138,8 +115,7 @@ class AssignFlow final : public flow::Operator {
       STRAND_TRY(const EventTime time, time_of(element, row));
       times.append(time.millis);
       times_.push_back(time);
-      if (code_) code_->on_event(element, time.millis, hears_);
-      const Said said = hears_.take();
+      const Said said = clock_->hear(element, time);
       marks_of_.push_back(said.mark);
       statuses_.push_back(said.idle);
     }
@@ -161,20 +137,37 @@ class AssignFlow final : public flow::Operator {
 
   ElementReader reader_;
   columnar::SchemaPtr output_;
-  WatermarkSpec spec_;
-  Duration tick_;
-  std::unique_ptr<strandline::detail::GeneratorCode> code_;
-  std::optional<time::StreamAssigner> assigner_;
-  Hears hears_;
   std::vector<EventTime> times_;
   std::vector<EventTime> marks_of_;
   std::vector<std::optional<bool>> statuses_;
   flow::OperatorContext* context_ = nullptr;
+  bool over_ = false;
+};
+
+/// The same for each shard of the source in front of it. Source: Flink ProgressiveTimestampsAndWatermarks.
+class ShardAssignFlow final : public AssignFlow, public flow::ShardListener {
+ public:
+  ShardAssignFlow(const RowType& type, WatermarkSpec spec, Duration tick)
+      : AssignFlow(type, std::move(spec), tick) {
+    clock_ = std::make_unique<ShardClock>(spec_, tick_);
+  }
+  void shard_begins(std::string name, std::optional<WallTime> held_since) override {
+    shards().begin(std::move(name), held_since);
+  }
+  void shard_reads(size_t shard) override { shards().read(shard); }
+  void shard_ends(size_t shard) override { shards().end(shard); }
+  void without_shards(bool none) override { shards().without_shards(none); }
+  void pause(WallTime now) override { shards().pause(now); }
+  void resume(WallTime now) override { shards().resume(now); }
+
+ private:
+  ShardClock& shards() { return static_cast<ShardClock&>(*clock_); }
 };
 
 }  // namespace
 
 OperatorPtr make_assign_flow(const RowType& type, WatermarkSpec spec, Duration tick) {
+  if (spec.per_shard) return std::make_unique<ShardAssignFlow>(type, std::move(spec), tick);
   return std::make_unique<AssignFlow>(type, std::move(spec), tick);
 }
 

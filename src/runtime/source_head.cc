@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "base/text.h"
 #include "expr/failing_row.h"
@@ -128,23 +129,45 @@ void SourceHead::pass_time(WallTime now, bool held_back) {
   }
   const bool skipped = now - before > std::max(kLongestStep, options_.tick_interval);
   if (!held_back_ && (skipped || now < before)) {
-    watermarks_.pause(skipped ? before + options_.tick_interval : before);
-    watermarks_.resume(now);
+    pause(skipped ? before + options_.tick_interval : before);
+    resume(now);
   }
   if (std::exchange(held_back_, held_back) == held_back) return;
-  held_back ? watermarks_.pause(now) : watermarks_.resume(now);
+  held_back ? pause(now) : resume(now);
+}
+
+/// Finds who wants to hear of shards.
+void SourceHead::listen(Chain& chain) {
+  if (std::exchange(listens_, true)) return;
+  for (Slot& slot : chain.slots) {
+    if (auto* listener = dynamic_cast<flow::ShardListener*>(slot.op.get())) listeners_.push_back(listener);
+  }
+}
+
+void SourceHead::pause(WallTime now) {
+  watermarks_.pause(now);
+  for (flow::ShardListener* listener : listeners_) listener->pause(now);
+}
+
+void SourceHead::resume(WallTime now) {
+  watermarks_.resume(now);
+  for (flow::ShardListener* listener : listeners_) listener->resume(now);
 }
 
 Status SourceHead::assign(const ShardState& shard, Chain& chain) {
   STRAND_OK(reader_->assign(shard));
+  listen(chain);
   const size_t index = watermarks_.add(options_.table + "/" + shard.shard);
   if (held_back_) watermarks_.pause(index, *now_);
+  for (flow::ShardListener* listener : listeners_)
+    listener->shard_begins(options_.table + "/" + shard.shard, held_back_ ? now_ : std::nullopt);
   shard_ended_.push_back(false);
   other_unit_.push_back(nullptr);
   paused_.push_back(false);
   poll_again_ = WallTime{0};
   if (told_no_shards_) {
     told_no_shards_ = false;
+    for (flow::ShardListener* listener : listeners_) listener->without_shards(false);
     return chain.status_to_all(outputs, false);
   }
   if (chain.defences.t7_no_idle_marks || shard.position.empty()) return Status();
@@ -169,7 +192,9 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
   if (now < poll_again_) return false;
   if (reader_->shards() == 0) {
     if (!told_no_shards_) {
+      listen(chain);
       told_no_shards_ = true;
+      for (flow::ShardListener* listener : listeners_) listener->without_shards(true);
       STRAND_OK(chain.status_to_all(outputs, true));
     }
     ended_ = caught_up_ = true;
@@ -198,6 +223,7 @@ Result<bool> SourceHead::poll(WallTime now, Chain& chain) {
     if (shard_ended_[i] || !reader_->ended(i)) continue;
     shard_ended_[i] = true;
     watermarks_.end(i, out);
+    for (flow::ShardListener* listener : listeners_) listener->shard_ends(i);
   }
   STRAND_OK(out.take());
   return false;
@@ -214,6 +240,7 @@ Status SourceHead::of_records(Status error, const flow::Polled& polled) const {
 }
 
 Status SourceHead::on_rows(const flow::Polled& polled, WallTime now, Chain& chain) {
+  for (flow::ShardListener* listener : listeners_) listener->shard_reads(polled.shard);
   const int64_t bad = polled.records - polled.batch.rows();
   ledger.add(obs::Entry::kIn, polled.records);
   ledger.add(obs::Entry::kBad, bad);

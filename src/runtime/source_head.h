@@ -8,6 +8,7 @@
 
 #include "connect/registry.h"
 #include "expr/compile.h"
+#include "flow/shard_listener.h"
 #include "flow/source.h"
 #include "plan/alignment.h"
 #include "plan/plan.h"
@@ -82,6 +83,9 @@ class SourceHead {
   void warn_future(size_t shard, const time::FutureEvents& future, WallTime now);
   Status report_changes(WallTime now);
   void tell_group();
+  void listen(Chain& chain);
+  void pause(WallTime now);
+  void resume(WallTime now);
   void align(WallTime now);
   bool all_paused() const;
 
@@ -91,6 +95,8 @@ class SourceHead {
   std::vector<std::unique_ptr<expr::Evaluator>> project_;
   std::unique_ptr<expr::Evaluator> watermark_expression_;
   time::ShardWatermarks watermarks_;
+  std::vector<flow::ShardListener*> listeners_;  // operators of the chain
+  bool listens_ = false;
   std::optional<WallTime> now_;  // of the last step
   bool held_back_ = false;
   WallTime next_tick_{0};

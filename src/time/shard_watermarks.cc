@@ -41,15 +41,15 @@ class ShardWatermarks::ShardOutput : public WatermarkOutput {
 ShardWatermarks::ShardWatermarks(ShardWatermarkOptions options)
     : options_(options), multiplexer_(this), own_(options.generator, options.idle_timeout) {}
 
-size_t ShardWatermarks::add(std::string name) {
+size_t ShardWatermarks::add(std::string name, GeneratorOptions generator) {
   shards_.push_back(std::make_unique<Shard>(Shard{
-      std::move(name), TimedGenerator(options_.generator, options_.idle_timeout), {}, {}, {}, 0, false}));
+      std::move(name), TimedGenerator(std::move(generator), options_.idle_timeout), {}, {}, {}, 0, false}));
   return multiplexer_.add();
 }
 
-void ShardWatermarks::begin_idle(size_t shard, WatermarkOutput& out) {
+void ShardWatermarks::status(size_t shard, bool idle, WatermarkOutput& out) {
   SideOutput side(*this, shards_idle_, out);
-  multiplexer_.status(shard, /*idle=*/true, Multiplexer::Mode::kImmediate, side);
+  multiplexer_.status(shard, idle, Multiplexer::Mode::kImmediate, side);
 }
 
 void ShardWatermarks::end(size_t shard, WatermarkOutput& out) {

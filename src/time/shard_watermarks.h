@@ -50,10 +50,14 @@ class ShardWatermarks : private PartListener {
   ShardWatermarks& operator=(const ShardWatermarks&) = delete;
 
   /// Shards are numbered in the order in which they are added; numbers are not used again.
-  size_t add(std::string name);
+  size_t add(std::string name) { return add(std::move(name), options_.generator); }
+  /// With a generator of its own.
+  size_t add(std::string name, GeneratorOptions generator);
   /// Marks the shard idle at once: where nobody stays to wait for its timeout, and in tests that take rule T7
   /// away.
-  void begin_idle(size_t shard, WatermarkOutput& out);
+  void begin_idle(size_t shard, WatermarkOutput& out) { status(shard, /*idle=*/true, out); }
+  /// The shard's generator says so, behind a row.
+  void status(size_t shard, bool idle, WatermarkOutput& out);
   /// The shard is somebody else's now and is forgotten from the next tick on.
   void remove(size_t shard) { multiplexer_.remove(shard); }
   /// The shard has ended: it counts as idle where it stands (T5). When no shard can come any more and all

@@ -59,10 +59,17 @@ class JobRunner {
 
   /// Records of a table whose connector is `name`, in JSON.
   void feed(const std::string& name, const std::vector<std::string>& lines) {
+    std::vector<std::pair<std::string, std::string>> records;
+    for (const std::string& line : lines) records.emplace_back("S1", line);
+    feed_shards(name, {"S1"}, records);
+  }
+  /// The same of several shards: (shard, line).
+  void feed_shards(const std::string& name, const std::vector<std::string>& shards,
+                   const std::vector<std::pair<std::string, std::string>>& records) {
     auto script = std::make_shared<sim::Script>();
-    script->add_shard("S1");
+    for (const std::string& shard : shards) script->add_shard(shard);
     WallTime at = kStart;
-    for (const std::string& line : lines) script->add("S1", at = at + Duration{100}, line);
+    for (const auto& [shard, line] : records) script->add(shard, at = at + Duration{100}, line);
     script->finish();
     registry_.add(name, sim::script_connector(script));
     scripts_[name] = std::move(script);
