@@ -6,34 +6,38 @@ namespace {
 
 class Copy {
  public:
-  Copy(const std::function<void(Scan&)>& read, const std::function<void(SinkWrite&)>& write)
-      : read_(read), write_(write) {}
+  explicit Copy(const std::function<void(Node&)>& change) : change_(change) {}
 
   NodePtr of(const NodePtr& node) {
     NodePtr& done = done_[node.get()];
     if (done) return done;
     auto copy = std::make_shared<Node>(*node);
     for (Input& input : copy->inputs) input.node = of(input.node);
-    if (auto* scan = std::get_if<Scan>(&copy->detail)) read_(*scan);
-    if (auto* write = std::get_if<SinkWrite>(&copy->detail)) write_(*write);
+    change_(*copy);
     done_[node.get()] = copy;
     return copy;
   }
 
  private:
-  const std::function<void(Scan&)>& read_;
-  const std::function<void(SinkWrite&)>& write_;
+  const std::function<void(Node&)>& change_;
   std::map<const Node*, NodePtr> done_;
 };
 
 }  // namespace
 
-Plan with_ends(const Plan& plan, const std::function<void(Scan&)>& read,
-               const std::function<void(SinkWrite&)>& write) {
+Plan with_nodes(const Plan& plan, const std::function<void(Node&)>& change) {
   Plan out = plan;
-  Copy copy(read, write);
+  Copy copy(change);
   for (NodePtr& sink : out.sinks) sink = copy.of(sink);
   return out;
+}
+
+Plan with_ends(const Plan& plan, const std::function<void(Scan&)>& read,
+               const std::function<void(SinkWrite&)>& write) {
+  return with_nodes(plan, [&](Node& node) {
+    if (auto* scan = std::get_if<Scan>(&node.detail)) read(*scan);
+    if (auto* sink = std::get_if<SinkWrite>(&node.detail)) write(*sink);
+  });
 }
 
 }  // namespace strand::plan

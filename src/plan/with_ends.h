@@ -12,4 +12,8 @@ namespace strand::plan {
 Plan with_ends(const Plan& plan, const std::function<void(Scan&)>& read,
                const std::function<void(SinkWrite&)>& write);
 
+/// The same of any node. Those in front of it are done when it is changed, so that others may be put in
+/// between.
+Plan with_nodes(const Plan& plan, const std::function<void(Node&)>& change);
+
 }  // namespace strand::plan

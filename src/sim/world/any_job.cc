@@ -6,6 +6,7 @@
 
 #include "connect/file/connector.h"
 #include "plan/with_ends.h"
+#include "sim/world/late_rows.h"
 #include "sim/world/made_input.h"
 #include "sim/world/sim_connector.h"
 #include "sim/world/simulation.h"
@@ -24,7 +25,9 @@ std::string file_of(const std::string& table, size_t shard) {
 }
 
 /// The job between files of the simulated machine and the simulated store. `bounded`: the files do not grow.
-plan::Plan between_ends(const plan::Plan& job, bool given, bool bounded, const std::string& store) {
+/// `idle`: shards that are silent are not waited for.
+plan::Plan between_ends(const plan::Plan& job, bool given, bool bounded, const std::string& store,
+                        bool idle) {
   return plan::with_ends(
       job,
       [&](plan::Scan& scan) {
@@ -36,7 +39,7 @@ plan::Plan between_ends(const plan::Plan& job, bool given, bool bounded, const s
         if (bounded) options.erase("source.monitor-interval");
         options["path"] += "/" + scan.table.name;
         scan.table.options = std::move(options);
-        if (scan.watermark) scan.watermark->idle_timeout.reset();
+        if (scan.watermark) scan.watermark->idle_timeout = idle ? std::optional(kIdleTimeout) : std::nullopt;
       },
       [&](plan::SinkWrite& write) {
         write.table.options = {{"connector", write.table.primary_key.empty() ? "simlog" : store}};
@@ -60,6 +63,7 @@ std::vector<std::string> unique_columns(const plan::Plan& job) {
 struct Maker {
   std::vector<MadeTable> tables;
   GivenInput given;
+  bool late = false;  // rows come out of order, some far too late, and shards fall silent and come back
 
   ClickInput operator()(uint64_t seed, WallTime start, const ClickShape& shape) const {
     return given.empty() ? made(seed, start, shape) : read(start, shape);
@@ -75,10 +79,12 @@ struct Maker {
       line.at =
           start + Duration{static_cast<int64_t>(i) * shape.span.millis / static_cast<int64_t>(shape.rows) +
                            random.between(0, 300)};
-      line.shard = table * kShardsOfATable + random.below(kShardsOfATable);
+      line.shard = table * kShardsOfATable + shard_of(random, i * 100 / shape.rows);
       std::string& last = newest[table];
-      if (last.empty() || !random.chance(kCopies))
-        last = tables[table].line(random, line.at.millis, static_cast<int64_t>(i));
+      if (last.empty() || !random.chance(kCopies)) {
+        const int64_t behind = late ? how_late(random, shape) : 0;
+        last = tables[table].line(random, line.at.millis - behind, static_cast<int64_t>(i));
+      }
       line.line = last;
       input.lines.push_back(std::move(line));
     }
@@ -114,6 +120,15 @@ struct Maker {
   }
 
  private:
+  /// From a third to two thirds of the run (`done`: percent) the last shard is silent.
+  size_t shard_of(Random& random, size_t done) const {
+    const bool silent = late && done >= 33 && done < 67;
+    return random.below(silent ? kShardsOfATable - 1 : kShardsOfATable);
+  }
+  static int64_t how_late(Random& random, const ClickShape& shape) {
+    return random.chance(shape.late) ? random.between(60'000, 180'000)
+                                     : random.between(0, shape.disorder.millis);
+  }
   ClickInput shards_of(const std::vector<size_t>& shards) const {
     ClickInput input;
     input.all_from_the_start = true;
@@ -152,18 +167,25 @@ TableRows found_in(const SimTables& store, const plan::Plan& job) {
 
 class AnyJudge final : public Judge {
  public:
-  AnyJudge(plan::Plan job, plan::Plan bounded) : job_(std::move(job)), bounded_(std::move(bounded)) {}
+  AnyJudge(plan::Plan job, plan::Plan bounded, std::vector<std::string> windows)
+      : job_(std::move(job)), bounded_(std::move(bounded)), windows_(std::move(windows)) {}
 
   std::vector<std::string> differences(const ClickInput& input, const Tables& tables) const override {
     SimStore store;
-    if (Status status = recount(input, store); !status.ok())
+    const auto late = std::make_shared<LateRows>(logged_late_rows(tables.store, windows_));
+    if (Status status = recount(without_rows(bounded_, late), input, store); !status.ok())
       return {"the recount fails: " + status.to_string()};
-    return differing_rows(found_in(store.tables(), job_), found_in(tables.store, job_));
+    auto differing = differing_rows(found_in(store.tables(), job_), found_in(tables.store, job_));
+    for (const auto& [window, rows] : *late) {
+      for (const auto& [row, times] : rows)
+        differing.push_back(window + " calls late what it was not given: " + row);
+    }
+    return differing;
   }
 
  private:
   /// One undisturbed life over the whole input.
-  Status recount(const ClickInput& input, SimStore& store) const {
+  static Status recount(const plan::Plan& bounded, const ClickInput& input, SimStore& store) {
     SimEnv world(1, input.lines.empty() ? WallTime{0} : input.lines.front().at);
     connect::Registry registry;
     connect::file::add_file_connector(registry);
@@ -178,12 +200,12 @@ class AnyJudge final : public Judge {
       STRAND_OK(file->close());
     }
     runtime::JobOptions options;
-    options.job = bounded_.job;
+    options.job = bounded.job;
     options.checkpoint_dir = "/recount/checkpoints";
     options.savepoint_dir = "/recount/savepoints";
     options.stream_time = false;
     STRAND_TRY(const auto attempt,
-               runtime::JobAttempt::start(bounded_, registry, options,
+               runtime::JobAttempt::start(bounded, registry, options,
                                           {runtime::RestoreChoice::Kind::kNone, {}}, world.env(), nullptr));
     VirtualDriver driver(world, *attempt);
     STRAND_OK(driver.run_until(world.clock.now() + Duration{3'600'000}));
@@ -192,6 +214,7 @@ class AnyJudge final : public Judge {
 
   plan::Plan job_;
   plan::Plan bounded_;
+  std::vector<std::string> windows_;  // whose late rows are known
 };
 
 Status not_comparable(const std::string& expected) {
@@ -220,15 +243,21 @@ Result<SimulatedJob> any_job(const plan::Plan& job, GivenInput given, bool paral
   if (!compared) return not_comparable("writes a table whose rows are final");
   SimulatedJob out;
   out.name = job.job;
-  out.plan = between_ends(job, !given.empty(), /*bounded=*/false, parallel ? "simshared" : "simstore");
-  out.judge =
-      std::make_shared<AnyJudge>(out.plan, between_ends(job, !given.empty(), /*bounded=*/true, "simstore"));
+  const std::vector<std::string> windows = given.empty() ? judged_windows(job) : std::vector<std::string>();
+  maker.late = !windows.empty();
+  const auto between = [&](bool bounded, const char* store) {
+    return between_ends(job, !given.empty(), bounded, store, /*idle=*/maker.late);
+  };
+  out.plan = between(/*bounded=*/false, parallel ? "simshared" : "simstore");
+  out.judge = std::make_shared<AnyJudge>(out.plan, between(/*bounded=*/true, "simstore"), windows);
+  add_late_logs(out.plan, windows);
   maker.given = std::move(given);
   out.make_input = std::move(maker);
   out.drains = false;
-  out.goes_back = std::ranges::none_of(job.sinks, [](const plan::NodePtr& sink) {
-    return std::get<plan::SinkWrite>(sink->detail).table.primary_key.empty();
-  });
+  // Logs commit, and refuse an older savepoint.
+  out.goes_back = windows.empty() && std::ranges::none_of(job.sinks, [](const plan::NodePtr& sink) {
+                    return std::get<plan::SinkWrite>(sink->detail).table.primary_key.empty();
+                  });
   return out;
 }
 

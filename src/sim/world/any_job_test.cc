@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "sim/world/late_rows.h"
 #include "sim/world/simulation.h"
 #include "sql/compile.h"
 
@@ -64,6 +65,44 @@ TEST(AnyJob, DiffersWithoutADefence) {
   Defences markers;
   markers.rules.x1m = markers.rules.x3e = false;
   EXPECT_FALSE(differences(*job, 40, markers).empty());
+}
+
+plan::Plan plan_of(const std::string& sql) {
+  sql::SqlInput input;
+  input.file = "job.sql";
+  input.text = sql;
+  auto compiled = sql::compile(input);
+  EXPECT_TRUE(compiled.ok()) << compiled.status().to_string();
+  return compiled.ok() ? compiled->plan : plan::Plan();
+}
+
+// Turnover loses exactly the orders that its window has called late: whoever opens a closed window again gives
+// other rows.
+TEST(AnyJob, LosesExactlyTheRowsThatItsWindowsCallLate) {
+  EXPECT_THAT(judged_windows(plan_of(kOrders)), ::testing::SizeIs(1));
+  const auto job = job_of(kOrders);
+  ASSERT_TRUE(job.ok()) << job.status().to_string();
+  Defences floor;
+  floor.runtime.t1_floor = false;
+  EXPECT_FALSE(differences(*job, 40, floor).empty());
+}
+
+TEST(AnyJob, IsGivenNoLateRowsWhereTheyCannotBeTakenOutAgain) {
+  const auto windows = [](const std::string& window, const std::string& more = "") {
+    return judged_windows(plan_of(
+        "CREATE TABLE c (k STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen');\n"
+        "CREATE VIEW v AS SELECT k, window_start, window_end, COUNT(*) AS n FROM TABLE(" +
+        window +
+        ") GROUP BY k, window_start, window_end;\n"
+        "SELECT k, n FROM v;\n" +
+        more));
+  };
+  const std::string tumble = "TUMBLE(TABLE c, DESCRIPTOR(ts), INTERVAL '1' MINUTE)";
+  EXPECT_THAT(windows(tumble), ::testing::ElementsAre("v/window"));
+  EXPECT_THAT(windows(tumble, "SELECT k FROM v$late;"), ::testing::IsEmpty()) << "it reads them itself";
+  EXPECT_THAT(windows("HOP(TABLE c, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '2' MINUTE)"),
+              ::testing::IsEmpty())
+      << "a row may be late for one of its windows";
 }
 
 // The lines lie out of order: they are read in the order of event time, so that none is late.
