@@ -13,7 +13,6 @@ constexpr Reasoned kMissing[] = {
     {"a decision: a generation for each writer (W2), where the story has one for the item", "F253"},
     {"a decision: a transaction is opened when its checkpoint is complete, and lives for milliseconds (X5)",
      "F226 F227"},
-    {"Kafka, and the lint rules of its transactions", "F229 F230 F231 F232"},
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 // complete.
 #include <algorithm>
 
-#include "tests/story/story.h"
+#include "lint/lint.h"
+#include "tests/story/sql_run.h"
 
 namespace strand::story {
 namespace {
@@ -55,6 +56,40 @@ TEST_P(K, F228_WithoutTheCrashTheNextCheckpointShowsThem) {
   std::vector<std::string> at;
   for (const auto& row : shown(story("K no crash"), "M10:14")) at.push_back(text(row.at));
   fact("F228", list_of(at));
+}
+
+/// What `check` says of the times of a transactional sink, in the words of the story.
+struct Objections {
+  int64_t needed = 0;  // seconds; 0: not said
+  std::vector<std::string> all;
+};
+Objections objections(const std::string& checkpoint_timeout, const std::string& transaction_timeout) {
+  lint::Facts facts;
+  facts.broker_transaction_longest = Duration{900'000};
+  const plan::Plan plan = plan_of(
+      "SET 'execution.checkpointing.interval' = '30 s';\n" + checkpoint_timeout + clicks_table() +
+      "CREATE TABLE topic (ad_id STRING) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json',"
+      " 'properties.bootstrap.servers' = 'b:1', 'sink.delivery-guarantee' = 'exactly-once',"
+      " 'sink.transactional-id-prefix' = 'p', 'properties.transaction.timeout.ms' = '" +
+      transaction_timeout + "');\nINSERT INTO topic SELECT ad_id FROM clicks;\n");
+  Objections found;
+  for (const lint::Finding& finding : lint::lint(plan, facts)) {
+    if (finding.rule != std::string("L09")) continue;
+    const bool refused = finding.message.find("the broker allows") != std::string::npos;
+    found.all.push_back(refused ? "broker refuses the producer" : "transaction may expire before commit");
+    const size_t sum = finding.message.rfind(", ");
+    if (!refused) found.needed = parse_duration(finding.message.substr(sum + 2))->millis / 1000;
+  }
+  return found;
+}
+
+TEST_P(K, F229_F230_F231_F232_CheckAddsUpWhatATransactionMayHaveToLastFor) {
+  const std::string minute = "SET 'execution.checkpointing.timeout' = '60 s';\n";
+  fact("F229", tuple(objections(minute, "1000").needed, list_of(objections(minute, "600000").all)));
+  const int64_t of_flinks_default = objections("", "1000").needed;
+  fact("F230", tuple(of_flinks_default, objections("", "900000").all.empty()));
+  fact("F231", list_of(objections("", "600000").all));
+  fact("F232", tuple(3'600, 900, list_of(objections("", "3600000").all)));
 }
 
 }  // namespace
