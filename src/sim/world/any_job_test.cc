@@ -76,8 +76,8 @@ plan::Plan plan_of(const std::string& sql) {
   return compiled.ok() ? compiled->plan : plan::Plan();
 }
 
-// Turnover loses exactly the orders that its window has called late: whoever opens a closed window again gives
-// other rows.
+// Turnover loses exactly the orders that its window has called late: whoever opens a closed window again
+// gives other rows.
 TEST(AnyJob, LosesExactlyTheRowsThatItsWindowsCallLate) {
   EXPECT_THAT(judged_windows(plan_of(kOrders)), ::testing::SizeIs(1));
   const auto job = job_of(kOrders);
