@@ -19,10 +19,13 @@ struct CsvOptions {
   bool misfit_is_null = false;  // ignore-parse-errors
   std::optional<std::string> null_literal;
   std::string element_delimiter = ";";
+  bool shown =
+      false;  // for people: what CSV has no form for (MAP, intervals, lists of lists) as a cast to text
 };
 
 /// A record is one line: a line end inside quotes ends it, and it is bad. Errors: kTypeMismatch for a type
-/// that CSV cannot hold, kUnknownColumn if `read` has a column that is not in `table`.
+/// that CSV cannot hold and that is not to be shown, kUnknownColumn if `read` has a column that is not in
+/// `table`.
 Result<std::unique_ptr<RecordDecoder>> make_csv_decoder(columnar::SchemaPtr read,
                                                         const columnar::Schema& table, CsvOptions options);
 Result<std::unique_ptr<RecordEncoder>> make_csv_encoder(columnar::SchemaPtr schema, CsvOptions options);

@@ -222,13 +222,15 @@ bool fits_csv(const Type& type, bool top) {
 
 }  // namespace
 
+Status check_csv_column(const columnar::Field& column) {
+  if (fits_csv(*column.type, true)) return Status();
+  return Status(ErrorCode::kTypeMismatch,
+                "column " + column.name + ": CSV cannot hold " + to_string(*column.type))
+      .hint("use the format json, or CAST the column to STRING");
+}
+
 Status check_csv_schema(const columnar::Schema& schema) {
-  for (const columnar::Field& field : schema.fields()) {
-    if (fits_csv(*field.type, true)) continue;
-    return Status(ErrorCode::kTypeMismatch,
-                  "column " + field.name + ": CSV cannot hold " + to_string(*field.type))
-        .hint("use the format json, or CAST the column to STRING");
-  }
+  for (const columnar::Field& field : schema.fields()) STRAND_OK(check_csv_column(field));
   return Status();
 }
 

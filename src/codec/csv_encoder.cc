@@ -15,7 +15,8 @@ namespace {
 
 class CsvEncoder : public RecordEncoder {
  public:
-  explicit CsvEncoder(CsvOptions options) : options_(std::move(options)) {
+  CsvEncoder(const columnar::Schema& schema, CsvOptions options) : options_(std::move(options)) {
+    for (const columnar::Field& column : schema.fields()) has_form_.push_back(check_csv_column(column).ok());
     for (const char c : {options_.delimiter, options_.quote, options_.escape, '\n', '\r', '#', ' '}) {
       special_[static_cast<unsigned char>(c)] = true;
     }
@@ -25,7 +26,11 @@ class CsvEncoder : public RecordEncoder {
       for (size_t i = 0; i < batch.columns().size(); ++i) {
         if (i > 0) out.push_back(options_.delimiter);
         text_.clear();
-        value(batch.column(i), row, text_);
+        if (has_form_[i]) {
+          value(batch.column(i), row, text_);
+        } else {
+          columnar::print_value(batch.column(i), row, text_, "");
+        }
         field(text_, out);
       }
       out.push_back('\n');
@@ -38,6 +43,7 @@ class CsvEncoder : public RecordEncoder {
   void field(std::string_view text, std::string& out) const;
 
   CsvOptions options_;
+  std::vector<bool> has_form_;  // of each column
   std::array<bool, 256> special_ = {};
   std::string text_;
 };
@@ -87,8 +93,8 @@ void CsvEncoder::field(std::string_view text, std::string& out) const {
 }  // namespace
 
 Result<std::unique_ptr<RecordEncoder>> make_csv_encoder(columnar::SchemaPtr schema, CsvOptions options) {
-  STRAND_OK(check_csv_schema(*schema));
-  return std::unique_ptr<RecordEncoder>(std::make_unique<CsvEncoder>(std::move(options)));
+  if (!options.shown) STRAND_OK(check_csv_schema(*schema));
+  return std::unique_ptr<RecordEncoder>(std::make_unique<CsvEncoder>(*schema, std::move(options)));
 }
 
 }  // namespace strand::codec

@@ -206,6 +206,42 @@ TEST(JsonEncoder, KnowsItsOptions) {
   EXPECT_THAT(encode("json", batch), HasSubstr("expected no NULL key"));
 }
 
+// Ours: what people look at. A table with such a column is refused, as in Flink.
+TEST(Formats, ShowMapsOfAnyKeyListsOfListsAndIntervals) {
+  const columnar::TypePtr numbers = columnar::array_type(make_type(TypeKind::kInt));
+  columnar::BatchBuilder rows(schema({{"m", columnar::map_type(make_type(TypeKind::kInt), numbers)},
+                                      {"t", columnar::map_type(columnar::timestamp_type(3, false), numbers)},
+                                      {"l", columnar::array_type(numbers)},
+                                      {"i", make_type(TypeKind::kIntervalMillis)}}));
+  for (const size_t map : {0, 1}) {
+    if (map == 0) rows.column(0).child(0).append(int32_t{7});
+    if (map == 1) rows.column(1).child(0).append(int64_t{0});
+    rows.column(map).child(1).child(0).append(int32_t{1});
+    rows.column(map).child(1).child(0).append(int32_t{2});
+    rows.column(map).child(1).close_nested();
+    rows.column(map).close_nested();
+  }
+  rows.column(2).child(0).child(0).append(int32_t{1});
+  rows.column(2).child(0).close_nested();
+  rows.column(2).close_nested();
+  rows.column(3).append(int64_t{61'000});
+  rows.end_row();
+  const columnar::Batch batch = rows.finish();
+  std::string json;
+  EXPECT_TRUE(JsonEncoder(batch.schema(), {}).encode(batch, json).ok());
+  EXPECT_EQ(json, R"({"m":{"7":[1,2]},"t":{"1970-01-01 00:00:00":[1,2]},"l":[[1]],"i":"+0 00:01:01.000"})"
+                  "\n");
+  CsvOptions shown;
+  shown.shown = true;
+  auto csv = make_csv_encoder(batch.schema(), shown);
+  ASSERT_TRUE(csv.ok());
+  std::string line;
+  EXPECT_TRUE((*csv)->encode(batch, line).ok());
+  EXPECT_EQ(line, "\"{7=[1, 2]}\",\"{1970-01-01 00:00:00.000=[1, 2]}\",[[1]],\"+0 00:01:01.000\"\n");
+  EXPECT_FALSE(make_csv_encoder(batch.schema(), {}).ok());
+  EXPECT_FALSE(make_encoder("json", batch.schema(), {}).ok());
+}
+
 // Columns of values whose text keeps all of them: what is written reads back.
 RC_GTEST_PROP(JsonEncoder, WhatItWritesIsReadBack, ()) {
   const columnar::Batch batch = columnar::random_batch(

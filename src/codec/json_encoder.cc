@@ -201,6 +201,12 @@ bool JsonEncoder::value(const Column& column, int64_t row, std::string& out) con
     case TypeKind::kTime:
       append_time(column.values<int32_t>()[row], out);
       break;
+    case TypeKind::kIntervalMillis:
+    case TypeKind::kIntervalMonths:
+      out.push_back('"');
+      columnar::print_value(column, row, out);
+      out.push_back('"');
+      break;
     case TypeKind::kTimestamp:
     case TypeKind::kTimestampLtz:
       append_timestamp(column, row, separator, out);
@@ -226,6 +232,17 @@ bool JsonEncoder::value(const Column& column, int64_t row, std::string& out) con
   return true;
 }
 
+void JsonEncoder::key(const Column& column, int64_t row, std::string& out) const {
+  if (column.type()->kind == TypeKind::kString) return append_json_string(column.string(row), out);
+  std::string text;
+  value(column, row, text);
+  if (text.starts_with('"')) {
+    out.append(text);
+  } else {
+    append_json_string(text, out);
+  }
+}
+
 bool JsonEncoder::map(const Column& column, int64_t row, std::string& out) const {
   out.push_back('{');
   bool ok = true;
@@ -236,8 +253,11 @@ bool JsonEncoder::map(const Column& column, int64_t row, std::string& out) const
     if (null_key && options_.null_key == NullKey::kDrop) continue;
     if (!first) out.push_back(',');
     first = false;
-    append_json_string(null_key ? std::string_view(options_.null_key_literal) : column.child(0)->string(i),
-                       out);
+    if (null_key) {
+      append_json_string(options_.null_key_literal, out);
+    } else {
+      key(*column.child(0), i, out);
+    }
     out.push_back(':');
     ok = value(*column.child(1), i, out) && ok;
   }

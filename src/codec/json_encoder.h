@@ -28,6 +28,8 @@ class JsonEncoder : public RecordEncoder {
 
  private:
   bool value(const columnar::Column& column, int64_t row, std::string& out) const;
+  /// The name of a member is a text: other keys stand there as their text.
+  void key(const columnar::Column& column, int64_t row, std::string& out) const;
   bool map(const columnar::Column& column, int64_t row, std::string& out) const;
   bool object(const columnar::Column& column, int64_t row, std::string& out) const;
 

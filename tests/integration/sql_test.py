@@ -22,6 +22,7 @@ NEWEST = EVENTS.replace("n INT", "n INT, p AS PROCTIME()") + \
     "SELECT s, n FROM events QUALIFY ROW_NUMBER() OVER (PARTITION BY s ORDER BY p DESC) = 1;"
 ENDLESS = "SET 'parallelism.default' = '1'; CREATE TABLE ticks (n BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '50', 'fields.n.kind' = 'sequence', " \
           "'fields.n.start' = '1', 'fields.n.end' = '1000000');"
+NESTED = "SELECT MAP[1, 2] AS m, COLLECT(x) AS c, ARRAY[ARRAY[1]] AS a, ROW(1, MAP['k', CAST(NULL AS INT)]) AS r FROM (VALUES (3)) AS t (x)"
 
 GOLDEN = [
     ("a table", ["--format", "table", "-e", f"{ONE}SELECT * FROM {ROWS}"],
@@ -50,6 +51,11 @@ GOLDEN = [
      None),
     ("what would harm a terminal", ["--format", "table", "-e", "SELECT CHR(27) || 'x' || CHR(10) AS s"],
      "+-----------+\n|         s |\n+-----------+\n| \\x1bx\\x0a |\n+-----------+\n1 row\n"),
+    ("values in values in JSON", ["-e", ONE + NESTED], '{"m":{"1":2},"c":{"3":1},"a":[[1]],"r":{"EXPR$0":1,"EXPR$1":{"k":null}}}\n'),
+    ("values in values in CSV", ["--format", "csv", "-e", ONE + NESTED], 'm,c,a,r\n{1=2},{3=1},[[1]],"(1, {k=NULL})"\n'),
+    ("values in values in a table", ["--format", "table", "-e", ONE + NESTED],
+     "+-------+-------+-------+---------------+\n|     m |     c |     a |             r |\n+-------+-------+-------+---------------+\n"
+     "| {1=2} | {3=1} | [[1]] | (1, {k=NULL}) |\n+-------+-------+-------+---------------+\n1 row\n"),
     ("-c is -e", ["--format", "csv", "-c", "SELECT 1 AS one"], "one\n1\n"),
     ("no statement", ["-e", "-- nothing"], ""),
 ]

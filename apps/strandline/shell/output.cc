@@ -117,10 +117,13 @@ Result<std::unique_ptr<Output>> make_output(const OutputOptions& options, const 
   if (options.format == Format::kJson) {
     codec::JsonEncoderOptions json;
     json.plain_decimals = true;
+    json.null_key = codec::NullKey::kLiteral;
     auto encoder = std::make_unique<codec::JsonEncoder>(schema, json);
     return std::unique_ptr<Output>(std::make_unique<JsonOutput>(options.out, std::move(encoder)));
   }
-  STRAND_TRY(auto encoder, codec::make_csv_encoder(schema, {}));
+  codec::CsvOptions csv;
+  csv.shown = true;
+  STRAND_TRY(auto encoder, codec::make_csv_encoder(schema, std::move(csv)));
   put(options.out, (changes ? "op," : "") + csv_line(names_of(*schema)));
   return std::unique_ptr<Output>(std::make_unique<CsvOutput>(options.out, std::move(encoder), changes));
 }
