@@ -2,7 +2,7 @@
 # Installs what a build and its tests need on Debian 12. Safe to repeat; does nothing if all is there.
 set -eu
 packages="g++ cmake python3 ninja-build ccache mold pkg-config make
-  libfmt-dev libcli11-dev libsimdjson-dev libxxhash-dev libre2-dev libcctz-dev tzdata
+  libfmt-dev libcli11-dev libsimdjson-dev libxxhash-dev libre2-dev libpcre2-dev libcctz-dev tzdata
   libzstd-dev zlib1g-dev libsqlite3-dev sqlite3 libcpp-httplib-dev libyaml-cpp-dev nlohmann-json3-dev librocksdb-dev libedit-dev librdkafka-dev libpq-dev libhiredis-dev
   libgtest-dev libgmock-dev librapidcheck-dev python3 openjdk-17-jre-headless maven postgresql-15 postgresql-client-15 redis-server"
 missing=""

@@ -1,9 +1,7 @@
-// Regular expressions, by RE2 (linear time; no look-around and no back-references, unlike Java's).
-#include <re2/re2.h>
-
-#include <memory>
-
+// Functions of regular expressions. What is no regular expression gives NULL, or matches nothing, as in
+// Flink.
 #include "expr/built.h"
+#include "expr/pattern.h"
 #include "expr/registry.h"
 #include "expr/utf8.h"
 
@@ -13,32 +11,30 @@ namespace {
 
 using std::string_view;
 
-re2::StringPiece piece(string_view text) { return {text.data(), text.size()}; }
+using Groups = std::vector<string_view>;
 
-/// The last pattern compiled, which is nearly always a literal; null if it is no regular expression.
-class LastPattern {
- public:
-  const RE2* get(string_view pattern) {
-    if (regexp_ == nullptr || pattern != text_) {
-      text_ = pattern;
-      RE2::Options options;
-      options.set_log_errors(false);
-      regexp_ = std::make_shared<RE2>(piece(pattern), options);
-    }
-    return regexp_->ok() ? regexp_.get() : nullptr;
+/// Where the next match may begin: behind this one, and behind one character where it is empty.
+size_t behind(string_view text, string_view match) {
+  const auto end = static_cast<size_t>(match.data() - text.data()) + match.size();
+  return match.empty() ? end + (end < text.size() ? character_size(text.substr(end)) : 1) : end;
+}
+
+/// Calls f(groups) for each match that does not overlap the one before, until it returns false.
+template <class F>
+void each_match(Pattern& regexp, string_view text, Groups& groups, F f) {
+  size_t from = 0;
+  while (from <= text.size() && regexp.find(text, from, groups)) {
+    if (!f()) return;
+    from = behind(text, groups[0]);
   }
-
- private:
-  std::string text_;
-  std::shared_ptr<RE2> regexp_;
-};
+}
 
 Result<NodePtr> build_regexp(const Expr& e, Nodes args, const Environment&) {
   return make_row_call<bool, string_view, string_view>(
       e.type, std::move(args),
-      [last = LastPattern()](auto&& out, string_view text, string_view pattern) mutable {
-        const RE2* regexp = last.get(pattern);
-        out = !pattern.empty() && regexp != nullptr && RE2::PartialMatch(piece(text), *regexp);
+      [last = LastPattern(), groups = Groups(1)](auto&& out, string_view text, string_view pattern) mutable {
+        Pattern* regexp = last.get(pattern);
+        out = !pattern.empty() && regexp != nullptr && regexp->find(text, 0, groups);
         return true;
       });
 }
@@ -48,16 +44,13 @@ Result<NodePtr> build_extract(const Expr& e, Nodes args, const Environment&) {
   if (args.size() == 2) args.push_back(make_literal(int64_t{0}, columnar::make_type(TypeKind::kInt, false)));
   return make_row_call<std::string, string_view, string_view, int32_t>(
       e.type, std::move(args),
-      [last = LastPattern(), groups = std::vector<re2::StringPiece>()](
-          TextWriter& out, string_view text, string_view pattern, int32_t group) mutable {
-        const RE2* regexp = last.get(pattern);
-        if (regexp == nullptr || group < 0 || group > regexp->NumberOfCapturingGroups()) return false;
+      [last = LastPattern(), groups = Groups()](TextWriter& out, string_view text, string_view pattern,
+                                                int32_t group) mutable {
+        Pattern* regexp = last.get(pattern);
+        if (regexp == nullptr || group < 0 || group > regexp->groups()) return false;
         groups.resize(static_cast<size_t>(group) + 1);
-        if (!regexp->Match(piece(text), 0, text.size(), RE2::UNANCHORED, groups.data(), group + 1))
-          return false;
-        const re2::StringPiece& found = groups.back();
-        if (found.data() == nullptr) return false;
-        out.append({found.data(), found.size()});
+        if (!regexp->find(text, 0, groups) || groups.back().data() == nullptr) return false;
+        out.append(groups.back());
         return true;
       });
 }
@@ -66,46 +59,30 @@ Result<NodePtr> build_extract(const Expr& e, Nodes args, const Environment&) {
 Result<NodePtr> build_replace(const Expr& e, Nodes args, const Environment&) {
   return make_row_call<std::string, string_view, string_view, string_view>(
       e.type, std::move(args),
-      [last = LastPattern()](TextWriter& out, string_view text, string_view pattern, string_view by) mutable {
-        const RE2* regexp = last.get(pattern);
+      [last = LastPattern(), groups = Groups(1)](TextWriter& out, string_view text, string_view pattern,
+                                                 string_view by) mutable {
+        Pattern* regexp = last.get(pattern);
         if (regexp == nullptr) return false;
         size_t from = 0;
-        re2::StringPiece found;
-        while (from <= text.size() &&
-               regexp->Match(piece(text), from, text.size(), RE2::UNANCHORED, &found, 1)) {
-          const auto at = static_cast<size_t>(found.data() - text.data());
+        each_match(*regexp, text, groups, [&] {
+          const auto at = static_cast<size_t>(groups[0].data() - text.data());
           out.append(text.substr(from, at - from));
           out.append(by);
-          from = at + found.size();
-          if (found.empty()) {
-            if (at < text.size()) out.push_back(text[at]);
-            ++from;
-          }
-        }
+          from = at + groups[0].size();
+          return true;
+        });
         if (from < text.size()) out.append(text.substr(from));
         return true;
       });
-}
-
-/// Calls f(match) for each match that does not overlap the one before, until it returns false.
-template <class F>
-void each_match(const RE2& regexp, string_view text, std::vector<re2::StringPiece>& groups, F f) {
-  size_t from = 0;
-  while (from <= text.size() && regexp.Match(piece(text), from, text.size(), RE2::UNANCHORED, groups.data(),
-                                             static_cast<int>(groups.size()))) {
-    if (!f()) return;
-    const re2::StringPiece& found = groups[0];
-    from = static_cast<size_t>(found.data() - text.data()) + found.size() + (found.empty() ? 1 : 0);
-  }
 }
 
 /// NULL for what is no regular expression.
 Result<NodePtr> build_count(const Expr& e, Nodes args, const Environment&) {
   return make_row_call<int32_t, string_view, string_view>(
       e.type, std::move(args),
-      [last = LastPattern(), groups = std::vector<re2::StringPiece>(1)](int32_t& out, string_view text,
-                                                                        string_view pattern) mutable {
-        const RE2* regexp = last.get(pattern);
+      [last = LastPattern(), groups = Groups(1)](int32_t& out, string_view text,
+                                                 string_view pattern) mutable {
+        Pattern* regexp = last.get(pattern);
         if (regexp == nullptr) return false;
         out = 0;
         each_match(*regexp, text, groups, [&] { return ++out, true; });
@@ -117,9 +94,9 @@ Result<NodePtr> build_count(const Expr& e, Nodes args, const Environment&) {
 Result<NodePtr> build_instr(const Expr& e, Nodes args, const Environment&) {
   return make_row_call<int32_t, string_view, string_view>(
       e.type, std::move(args),
-      [last = LastPattern(), groups = std::vector<re2::StringPiece>(1)](int32_t& out, string_view text,
-                                                                        string_view pattern) mutable {
-        const RE2* regexp = last.get(pattern);
+      [last = LastPattern(), groups = Groups(1)](int32_t& out, string_view text,
+                                                 string_view pattern) mutable {
+        Pattern* regexp = last.get(pattern);
         if (regexp == nullptr) return false;
         out = 0;
         each_match(*regexp, text, groups, [&] {
@@ -134,13 +111,13 @@ Result<NodePtr> build_instr(const Expr& e, Nodes args, const Environment&) {
 Result<NodePtr> build_substr(const Expr& e, Nodes args, const Environment&) {
   return make_row_call<std::string, string_view, string_view>(
       e.type, std::move(args),
-      [last = LastPattern(), groups = std::vector<re2::StringPiece>(1)](TextWriter& out, string_view text,
-                                                                        string_view pattern) mutable {
-        const RE2* regexp = last.get(pattern);
+      [last = LastPattern(), groups = Groups(1)](TextWriter& out, string_view text,
+                                                 string_view pattern) mutable {
+        Pattern* regexp = last.get(pattern);
         bool any = false;
         if (regexp == nullptr) return false;
         each_match(*regexp, text, groups, [&] {
-          out.append({groups[0].data(), groups[0].size()});
+          out.append(groups[0]);
           any = true;
           return false;
         });
@@ -155,17 +132,16 @@ Result<NodePtr> build_extract_all(const Expr& e, Nodes args, const Environment&)
                          [last = LastPattern()](columnar::ColumnBuilder& out, std::span<const Value> v,
                                                 int64_t row) mutable -> Result<bool> {
                            const string_view text = v[0].column->string(v[0].row(row));
-                           const RE2* regexp = last.get(v[1].column->string(v[1].row(row)));
+                           Pattern* regexp = last.get(v[1].column->string(v[1].row(row)));
                            const int32_t group = v[2].column->values<int32_t>()[v[2].row(row)];
-                           if (regexp == nullptr || group < 0 || group > regexp->NumberOfCapturingGroups())
-                             return false;
-                           std::vector<re2::StringPiece> groups(static_cast<size_t>(group) + 1);
+                           if (regexp == nullptr || group < 0 || group > regexp->groups()) return false;
+                           Groups groups(static_cast<size_t>(group) + 1);
                            each_match(*regexp, text, groups, [&] {
-                             const re2::StringPiece& found = groups.back();
+                             const string_view found = groups.back();
                              if (found.data() == nullptr) {
                                out.child(0).append_null();
                              } else {
-                               out.child(0).append_string({found.data(), found.size()});
+                               out.child(0).append_string(found);
                              }
                              return true;
                            });
@@ -175,9 +151,9 @@ Result<NodePtr> build_extract_all(const Expr& e, Nodes args, const Environment&)
 }
 
 /// Pieces of `text` between the matches of a delimiter; empty ones at the end are left out, as Java does.
-std::vector<string_view> pieces(const RE2& delimiter, string_view text, size_t most) {
+std::vector<string_view> pieces(Pattern& delimiter, string_view text, size_t most) {
   std::vector<string_view> out;
-  std::vector<re2::StringPiece> groups(1);
+  Groups groups(1);
   size_t from = 0;
   each_match(delimiter, text, groups, [&] {
     const auto at = static_cast<size_t>(groups[0].data() - text.data());
@@ -200,8 +176,8 @@ Result<NodePtr> build_to_map(const Expr& e, Nodes args, const Environment&) {
       e.type, std::move(args), {},
       [between = LastPattern(), inside = LastPattern()](
           columnar::ColumnBuilder& out, std::span<const Value> v, int64_t row) mutable -> Result<bool> {
-        const RE2* pair = between.get(v[1].column->string(v[1].row(row)));
-        const RE2* value = inside.get(v[2].column->string(v[2].row(row)));
+        Pattern* pair = between.get(v[1].column->string(v[1].row(row)));
+        Pattern* value = inside.get(v[2].column->string(v[2].row(row)));
         if (pair == nullptr || value == nullptr) return false;
         std::vector<std::vector<string_view>> entries;
         for (const string_view entry : pieces(*pair, v[0].column->string(v[0].row(row)), 0)) {
