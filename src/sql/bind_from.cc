@@ -14,6 +14,12 @@ constexpr int kViewDepthMax = 100;
 
 Result<Relation> Binder::bind_table(const ast::TableRef& ref) {
   if (const auto* join = std::get_if<ast::Join>(&ref.source)) return bind_join(*join, ref.place);
+  if (ref.as_of) {
+    return error_at(ErrorCode::kUnsupportedSql, ref.as_of->place,
+                    "FOR SYSTEM_TIME AS OF stands on the right side of a join: no table here can be read as "
+                    "it was")
+        .hint("leave it out, or join the table: … JOIN t FOR SYSTEM_TIME AS OF o.ts AS t ON …");
+  }
   Relation bound;
   if (const auto* name = std::get_if<std::string>(&ref.source)) {
     STRAND_TRY(bound, bind_named(*name, ref.hints, ref.place));

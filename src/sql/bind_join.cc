@@ -77,7 +77,9 @@ Result<Relation> Binder::bind_join(const ast::Join& join, const Place& place) {
     STRAND_TRY(Relation right, looked_up_columns(*join.right, *pending->version));
     pending->right = std::make_shared<const Relation>(std::move(right));
   } else if (!lateral) {
-    STRAND_TRY(pending->right, bind_join_side(*join.right));
+    ast::TableRef right = *join.right;
+    right.as_of = nullptr;  // bound above
+    STRAND_TRY(pending->right, bind_join_side(right));
   }
   Values values;
   if (join.condition && has_subquery(*join.condition)) {
