@@ -93,6 +93,21 @@ Result<std::vector<std::string>> Writers::target_columns(const ast::Insert& inse
   return columns;
 }
 
+/// Rows of a table without a key never meet, so its writers need no columns of their own: from the second on
+/// they are numbered in the order of the file.
+std::string Writers::numbered(const std::string& table, std::string name) const {
+  const auto others = writers_.find(table);
+  if (others == writers_.end()) return name;
+  const auto taken = [&](const std::string& wanted) {
+    return std::ranges::any_of(others->second, [&](const Writer& other) { return other.name == wanted; });
+  };
+  if (!taken(name)) return name;
+  if (!is_writer_name(name + "_" + std::to_string(others->second.size() + 1))) name = "strand";
+  size_t number = 2;
+  while (taken(name + "_" + std::to_string(number))) ++number;
+  return name + "_" + std::to_string(number);
+}
+
 Status Writers::claim(const plan::TableSpec& table, Writer writer) {
   for (const Writer& other : writers_[table.name]) {
     for (const std::string& column : writer.columns) {
@@ -400,7 +415,9 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& written, const Place& p
   STRAND_TRY(auto options, options_of(insert.hints, "the table of an INSERT"));
   STRAND_TRY(const std::vector<std::string> columns, target_columns(insert, *table));
   std::string name = default_writer(spec, columns);
-  if (const auto given = options.find("strand.writer"); given != options.end()) {
+  const auto given = options.find("strand.writer");
+  const bool named = given != options.end();
+  if (named) {
     name = given->second;
     options.erase(given);
     if (!is_writer_name(name)) {
@@ -408,6 +425,7 @@ Result<plan::NodePtr> Writers::insert(const ast::Insert& written, const Place& p
                       "a writer's name has 1 to 32 letters, digits and '_', found '" + name + "'");
     }
   }
+  if (!named && spec.primary_key.empty()) name = numbered(spec.name, std::move(name));
   for (const auto& [key, value] : options) spec.options[key] = value;
   Writer writer{name, {}, insert.table_place};
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(writer.columns),

@@ -27,6 +27,7 @@ class Writers {
   Result<std::vector<std::string>> target_columns(const ast::Insert& insert, const Table& table) const;
   static Result<ast::Insert> with_partition(const ast::Insert& insert, const Table& table);
   Result<Relation> bind_rows(const ast::Insert& insert);
+  std::string numbered(const std::string& table, std::string name) const;
   Status claim(const plan::TableSpec& table, Writer writer);
   /// `written`: the table as its connector takes it.
   Result<Relation> assign(const Relation& rows, const Table& table, const plan::TableSpec& written,

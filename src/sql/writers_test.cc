@@ -50,6 +50,21 @@ TEST(Writers, OwnTheirColumnsAlone) {
               HasSubstr("'t' has a writer named 'late' already, the INSERT at job.sql:4:13"));
 }
 
+TEST(Writers, AreNumberedWhereATableHasNoKey) {
+  const std::string inserts =
+      "CREATE TABLE p (n BIGINT) WITH ('connector' = 'print'); INSERT INTO p SELECT n FROM clicks;"
+      "INSERT INTO p SELECT n + 1 FROM clicks; INSERT INTO p /*+ OPTIONS('strand.writer' = 'own') */ SELECT "
+      "n "
+      "FROM clicks; INSERT INTO p SELECT n + 2 FROM clicks;";
+  EXPECT_EQ(sink_of(inserts, 0).writer, "n");
+  EXPECT_EQ(sink_of(inserts, 1).writer, "n_2");
+  EXPECT_EQ(sink_of(inserts, 2).writer, "own");
+  EXPECT_EQ(sink_of(inserts, 3).writer, "n_3");
+  EXPECT_THAT(
+      error_of(inserts + "INSERT INTO p /*+ OPTIONS('strand.writer' = 'n_2') */ SELECT n FROM clicks;"),
+      HasSubstr("'p' has a writer named 'n_2' already"));
+}
+
 TEST(Writers, WriteClosedRowsWhereTheKeyNamesWindowAndKeys) {
   EXPECT_TRUE(
       sink_of("INSERT INTO t (k, w, fast_n) SELECT ad_id, DATE_FORMAT(s, 'HH:mm'), n FROM m").closed_rows);
