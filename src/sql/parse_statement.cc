@@ -112,8 +112,9 @@ Result<ast::Statement> Parser::set() {
   if (is_symbol(";") || peek().kind == Token::Kind::kEnd) return ast::Statement{place, ast::SetStatement{}};
   STRAND_TRY(std::string key, text("the key of a setting, such as 'pipeline.name'"));
   STRAND_OK(expect_symbol("=", "behind the key"));
-  if (peek().kind == Token::Kind::kNumber) {
-    std::string number = take().text;
+  const bool negative = take_symbol("-");
+  if (negative || peek().kind == Token::Kind::kNumber) {
+    std::string number = (negative ? "-" : "") + take().text;
     if (peek().kind == Token::Kind::kWord) number += " " + take().text;
     return ast::Statement{place, ast::SetStatement{std::move(key), std::move(number)}};
   }

@@ -10,7 +10,7 @@ Status Session::fix(const std::map<std::string, plan::Setting>& settings) {
     Status warning;
     STRAND_OK(check_setting(key, setting.value, warning).at(setting.origin));
     if (!warning.ok()) warnings.push_back(std::move(warning).at(setting.origin));
-    fixed_[current_key(key)] = setting;
+    fixed_[current_key(key)] = {current_value(key, setting.value), setting.origin};
   }
   return Status();
 }
@@ -27,7 +27,8 @@ Status Session::set(const std::string& key, const std::string& value, const Plac
   Status warning;
   STRAND_OK(located(check_setting(key, value, warning), place));
   if (!warning.ok()) warnings.push_back(located(std::move(warning), place));
-  if (!is_fixed(current_key(key), "SET", place)) set_[current_key(key)] = {value, where(place)};
+  if (!is_fixed(current_key(key), "SET", place))
+    set_[current_key(key)] = {current_value(key, value), where(place)};
   return Status();
 }
 

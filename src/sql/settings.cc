@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "expr/zone.h"
+#include "sql/inert_settings.h"
 
 namespace strand::sql {
 
@@ -104,6 +106,8 @@ constexpr std::array kSettings = {
                 "time between two firings of a closed window; each row if not set"},
     SettingSpec{"table.exec.emit.late-fire.enabled", kBoolean, "false", "",
                 "totals of GROUP BY TUMBLE(…) and HOP behind the window's end, within allow-lateness"},
+    SettingSpec{"table.exec.legacy-cast-behaviour", kChoice, "DISABLED", "DISABLED|ENABLED",
+                "ENABLED is refused: CAST follows the standard, TRY_CAST gives NULL"},
     SettingSpec{"table.exec.mini-batch.allow-latency", kDuration, "0 s", "", "longest wait of a partial sum"},
     SettingSpec{"table.exec.mini-batch.enabled", kBoolean, "false", "",
                 "partial sums may wait for more rows"},
@@ -127,6 +131,7 @@ constexpr std::array kSettings = {
                 "the zone of TIMESTAMP values and of windows over TIMESTAMP_LTZ"},
     SettingSpec{"table.optimizer.agg-phase-strategy", kChoice, "AUTO", "AUTO|ONE_PHASE|TWO_PHASE",
                 "whether partial sums are made before the exchange by key"},
+    SettingSpec{"table.sql-dialect", kChoice, "default", "default|hive", "hive is refused: SQL is Flink's"},
 };
 
 constexpr std::array kRenamed = {
@@ -168,6 +173,22 @@ struct Refused {
 constexpr std::array kRefused = {
     Refused{"execution.runtime-mode", "AUTOMATIC", "whether rows can be late must not depend on the input",
             "say 'BATCH' for input that ends and nothing late, or 'STREAMING'"},
+    Refused{"table.exec.legacy-cast-behaviour", "ENABLED", "casts that fail would give NULL",
+            "write TRY_CAST where NULL is wanted"},
+    Refused{"table.sql-dialect", "hive", "only Flink's SQL is read here", "write the job in Flink's SQL"},
+};
+
+/// Values under another name.
+struct RenamedValue {
+  std::string_view key;
+  std::string_view old;
+  std::string_view now;
+};
+constexpr std::array kRenamedValues = {
+    RenamedValue{"state.backend.type", "filesystem", "hashmap"},
+    RenamedValue{"state.backend.type", "jobmanager", "hashmap"},
+    RenamedValue{"state.backend.type", "memory", "hashmap"},
+    RenamedValue{"state.backend.type", "forst", "rocksdb"},
 };
 
 Status bad_value(const std::string& key, const std::string& value, const std::string& expected) {
@@ -186,13 +207,20 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
-bool is_choice(std::string_view choices, std::string_view value) {
+bool same_word(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// The choice as it stands in the list; case does not matter.
+std::optional<std::string_view> find_choice(std::string_view choices, std::string_view value) {
   while (!choices.empty()) {
     const size_t bar = std::min(choices.find('|'), choices.size());
-    if (choices.substr(0, bar) == value) return true;
+    if (same_word(choices.substr(0, bar), value)) return choices.substr(0, bar);
     choices.remove_prefix(std::min(bar + 1, choices.size()));
   }
-  return false;
+  return std::nullopt;
 }
 
 bool is_memory(std::string_view text) {
@@ -205,12 +233,18 @@ bool is_memory(std::string_view text) {
          std::find(kByteUnits.begin(), kByteUnits.end(), unit) != kByteUnits.end();
 }
 
+Status zone_status(const std::string& name) {
+  Result<expr::Zone> zone = expr::Zone::load(name);
+  return zone.ok() ? Status() : std::move(zone).status();
+}
+
 Status check_value(const SettingSpec& spec, const std::string& key, const std::string& value) {
   switch (spec.type) {
     case kText:
       return value.empty() ? bad_value(key, value, "a text that is not empty") : Status();
     case kZone:
-      return value.empty() ? bad_value(key, value, "a time zone such as 'UTC' or 'Europe/Berlin'") : Status();
+      if (value.empty()) return bad_value(key, value, "a time zone such as 'UTC' or 'Europe/Berlin'");
+      return zone_status(value);
     case kDuration:
       return parse_duration(value).ok() ? Status() : bad_value(key, value, "a duration such as '30 s'");
     case kInteger: {
@@ -234,7 +268,7 @@ Status check_value(const SettingSpec& spec, const std::string& key, const std::s
                       "'" + key + "' cannot be '" + value + "': " + std::string(each.why))
             .hint(std::string(each.way_out));
       }
-      if (is_choice(spec.choices, value)) return Status();
+      if (find_choice(spec.choices, value)) return Status();
       std::string list(spec.choices);
       for (size_t bar = list.find('|'); bar != std::string::npos; bar = list.find('|', bar))
         list.replace(bar, 1, ", ");
@@ -262,8 +296,20 @@ std::string current_key(std::string_view key) {
   return std::string(key);
 }
 
-Status check_setting(const std::string& key, const std::string& value, Status& warning) {
+std::string current_value(std::string_view key, const std::string& value) {
   const std::string now = current_key(key);
+  const SettingSpec* spec = find_setting(now);
+  if (spec == nullptr) return value;
+  for (const RenamedValue& each : kRenamedValues) {
+    if (each.key == now && same_word(each.old, value)) return std::string(each.now);
+  }
+  const std::string_view choices = spec->type == kBoolean ? "true|false" : spec->choices;
+  return std::string(find_choice(choices, value).value_or(value));
+}
+
+Status check_setting(const std::string& key, const std::string& written, Status& warning) {
+  const std::string now = current_key(key);
+  const std::string value = current_value(key, written);
   if (const SettingSpec* spec = find_setting(now)) {
     STRAND_OK(check_value(*spec, key, value));
     const auto inert =
@@ -274,15 +320,21 @@ Status check_setting(const std::string& key, const std::string& value, Status& w
     }
     return Status();
   }
-  if (key.starts_with("table.")) {
-    warning = Status(ErrorCode::kUnknownOption, "setting '" + key + "' has no effect here");
+  if (const auto why = why_inert(key)) {
+    warning = Status(ErrorCode::kNoEffect, "'" + key + "' = '" + value + "' changes nothing here")
+                  .hint(std::string(*why));
     return Status();
   }
-  std::vector<std::string_view> keys;
+  std::vector<std::string_view> keys(inert_keys().begin(), inert_keys().end());
   for (const SettingSpec& each : kSettings) keys.push_back(each.key);
   const auto near = nearest(key, keys);
-  return Status(ErrorCode::kUnknownOption, "setting '" + key + "' is not known")
-      .hint(near ? "did you mean '" + *near + "'?" : "docs/sql/settings.md lists all settings");
+  const std::string way_out =
+      near ? "did you mean '" + *near + "'?" : "docs/sql/settings.md lists all settings";
+  if (key.starts_with("table.")) {
+    warning = Status(ErrorCode::kUnknownOption, "setting '" + key + "' has no effect here").hint(way_out);
+    return Status();
+  }
+  return Status(ErrorCode::kUnknownOption, "setting '" + key + "' is not known").hint(way_out);
 }
 
 }  // namespace strand::sql

@@ -29,11 +29,14 @@ const SettingSpec* find_setting(std::string_view key);
 
 /// Today's name of a key that Flink has renamed; else the key itself.
 std::string current_key(std::string_view key);
+/// A value as the rest of the program compares it: words that are a choice in the writing of `choices`,
+/// `TRUE` as `true`, old names of choices as today's. What is no value of the key stays.
+std::string current_value(std::string_view key, const std::string& value);
 
 /// Errors: kUnknownOption, naming the nearest; kBadOption for a value of the wrong kind, or one that asks for
 /// what would change answers and is not there. `warning`: the setting is accepted and changes nothing:
-/// kNoEffect where we know what it asks for, kUnknownOption for any other `table.*` key (Flink has more of
-/// them).
+/// kNoEffect where we know what it asks for or Flink has it, kUnknownOption for any other `table.*` key
+/// (Flink has more of them).
 Status check_setting(const std::string& key, const std::string& value, Status& warning);
 
 }  // namespace strand::sql

@@ -61,6 +61,16 @@ TEST(Settings, ThatChangeNoAnswerAreAcceptedWithAWarning) {
       {"execution.checkpointing.max-concurrent-checkpoints", "2"},
       {"state.backend.incremental", "false"},
       {"table.exec.mini-batch.size", "5000"},
+      {"sql-client.execution.result-mode", "tableau"},
+      {"pipeline.object-reuse", "true"},
+      {"pipeline.operator-chaining", "false"},
+      {"execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION"},
+      {"taskmanager.numberOfTaskSlots", "4"},
+      {"jobmanager.memory.process.size", "1g"},
+      {"rest.port", "8081"},
+      {"execution.target", "remote"},
+      {"state.backend.rocksdb.memory.managed", "true"},
+      {"table.optimizer.distinct-agg.split.enabled", "true"},
   };
   for (const auto& [key, value] : accepted) {
     const std::string set = "SET '" + std::string(key) + "' = '" + value + "'; ";
@@ -79,6 +89,33 @@ TEST(Settings, ThatWouldChangeAnswersAreRefused) {
       "must not depend on the input\n"
       "  SET 'execution.runtime-mode' = 'AUTOMATIC'\n  ^\n"
       "  say 'BATCH' for input that ends and nothing late, or 'STREAMING'");
+}
+
+TEST(Settings, OfAnotherSqlOrOfOldCastsAreRefused) {
+  EXPECT_THAT(error_of("SET 'table.exec.legacy-cast-behaviour' = 'enabled'"), testing::HasSubstr("TRY_CAST"));
+  EXPECT_THAT(error_of("SET 'table.sql-dialect' = 'hive'"), testing::HasSubstr("STRAND-1001  job.sql:2:1"));
+}
+
+TEST(Settings, TakeWordsInAnyCaseAndValuesWithoutQuotes) {
+  const plan::Plan plan = plan_of(
+      "SET 'execution.runtime-mode' = 'batch'; SET execution.checkpointing.mode = at_least_once;"
+      "SET 'table.exec.mini-batch.enabled' = 'TRUE'; SET 'state.backend' = 'filesystem';"
+      "SET table.exec.resource.default-parallelism = -1; SET table.exec.state.ttl = 1 h;" +
+      kRead);
+  EXPECT_EQ(plan.setting("execution.runtime-mode", ""), "BATCH");
+  EXPECT_EQ(plan.setting("execution.checkpointing.mode", ""), "AT_LEAST_ONCE");
+  EXPECT_EQ(plan.setting("table.exec.mini-batch.enabled", ""), "true");
+  EXPECT_EQ(plan.setting("state.backend.type", ""), "hashmap");
+  EXPECT_EQ(plan.setting("table.exec.resource.default-parallelism", ""), "-1");
+  EXPECT_EQ(plan.setting("table.exec.state.ttl", ""), "1 h");
+}
+
+TEST(Settings, ThatAreMisspeltNameTheNearest) {
+  const CompiledJob job = job_of({.text = "SET 'table.exec.state.tll' = '1 h'; " + kRead, .file = {}});
+  ASSERT_EQ(job.warnings.size(), 1u);
+  EXPECT_THAT(job.warnings[0].to_string(), testing::HasSubstr("did you mean 'table.exec.state.ttl'?"));
+  EXPECT_THAT(error_of("SET 'pipeline.object-reus' = 'true'"),
+              testing::HasSubstr("did you mean 'pipeline.object-reuse'?"));
 }
 
 TEST(Settings, OfTablesThatAreNotKnownOnlyWarn) {

@@ -1,0 +1,195 @@
+#include "sql/inert_settings.h"
+
+#include <algorithm>
+#include <array>
+
+namespace strand::sql {
+
+namespace {
+
+using std::string_view;
+
+struct Family {
+  string_view prefix;
+  string_view why;
+};
+
+constexpr string_view kCluster = "there is no cluster: one process runs the job";
+constexpr string_view kClient = "strandline sql has options of its own: --format, --file";
+constexpr string_view kBackend = "snapshots and the local disk need no tuning of this kind";
+constexpr string_view kItself = "Strandline decides this by itself";
+
+constexpr std::array kFamilies = {
+    Family{"blob.", kCluster},
+    Family{"client.", kCluster},
+    Family{"cluster.", kCluster},
+    Family{"env.", kCluster},
+    Family{"execution.batch.", kItself},
+    Family{"execution.checkpointing.file-merging.", kBackend},
+    Family{"execution.checkpointing.local-backup.", kBackend},
+    Family{"fs.", kCluster},
+    Family{"heartbeat.", kCluster},
+    Family{"high-availability", kCluster},
+    Family{"historyserver.", kCluster},
+    Family{"jobmanager.", kCluster},
+    Family{"jobstore.", kCluster},
+    Family{"kubernetes.", kCluster},
+    Family{"metrics.", "strandline run --ui serves metrics"},
+    Family{"pekko.", kCluster},
+    Family{"python.", kCluster},
+    Family{"resourcemanager.", kCluster},
+    Family{"rest.", "strandline run --ui says where to listen"},
+    Family{"restart-strategy.failure-rate.",
+           "restarts wait by 'restart-strategy.type' = 'exponential-delay'"},
+    Family{"security.", kCluster},
+    Family{"slot.", kCluster},
+    Family{"slotmanager.", kCluster},
+    Family{"sql-client.", kClient},
+    Family{"sql-gateway.", kClient},
+    Family{"state.backend.changelog.", kBackend},
+    Family{"state.backend.forst.", kBackend},
+    Family{"state.backend.rocksdb.", kBackend},
+    Family{"state.changelog.", kBackend},
+    Family{"state.storage.fs.", kBackend},
+    Family{"task.", kCluster},
+    Family{"taskmanager.", kCluster},
+    Family{"web.", kCluster},
+    Family{"yarn.", kCluster},
+    Family{"zookeeper.", kCluster},
+};
+
+constexpr auto kKeys = std::to_array<string_view>({
+    "execution.allow-client-job-configurations",
+    "execution.attached",
+    "execution.batch-shuffle-mode",
+    "execution.buffer-timeout",
+    "execution.buffer-timeout.enabled",
+    "execution.buffer-timeout.interval",
+    "execution.checkpointing.checkpoints-after-tasks-finish",
+    "execution.checkpointing.checkpoints-after-tasks-finish.enabled",
+    "execution.checkpointing.cleaner.parallel-mode",
+    "execution.checkpointing.create-subdir",
+    "execution.checkpointing.data-inline-threshold",
+    "execution.checkpointing.externalized-checkpoint-retention",
+    "execution.checkpointing.interval-during-backlog",
+    "execution.checkpointing.prefer-checkpoint-for-recovery",
+    "execution.checkpointing.snapshot-compression",
+    "execution.checkpointing.storage",
+    "execution.checkpointing.unaligned.interruptible-timers.enabled",
+    "execution.checkpointing.unaligned.max-subtasks-per-channel-state-file",
+    "execution.checkpointing.write-buffer-size",
+    "execution.job-listeners",
+    "execution.job-status-changed-listeners",
+    "execution.program-config.enabled",
+    "execution.program-config.wildcards",
+    "execution.savepoint-restore-mode",
+    "execution.savepoint.ignore-unclaimed-state",
+    "execution.shutdown-on-application-finish",
+    "execution.shutdown-on-attached-exit",
+    "execution.sorted-inputs.enabled",
+    "execution.sorted-inputs.memory",
+    "execution.state-recovery.claim-mode",
+    "execution.state-recovery.from-local",
+    "execution.state-recovery.ignore-unclaimed-state",
+    "execution.submit-failed-job-on-application-error",
+    "execution.target",
+    "pipeline.auto-generate-uids",
+    "pipeline.auto-type-registration",
+    "pipeline.cached-files",
+    "pipeline.classpaths",
+    "pipeline.closure-cleaner-level",
+    "pipeline.default-kryo-serializers",
+    "pipeline.force-avro",
+    "pipeline.force-kryo",
+    "pipeline.generic-types",
+    "pipeline.global-job-parameters",
+    "pipeline.jars",
+    "pipeline.jobvertex-parallelism-overrides",
+    "pipeline.object-reuse",
+    "pipeline.operator-chaining",
+    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
+    "pipeline.operator-chaining.enabled",
+    "pipeline.registered-kryo-types",
+    "pipeline.registered-pojo-types",
+    "pipeline.serialization-config",
+    "pipeline.time-characteristic",
+    "pipeline.vertex-description-mode",
+    "pipeline.vertex-name-include-index-prefix",
+    "pipeline.watermark-alignment.allow-unaligned-source-splits",
+    "state.backend.async",
+    "state.backend.fs.memory-threshold",
+    "state.backend.fs.write-buffer-size",
+    "state.backend.heap.spill-dir",
+    "state.backend.latency-track.keyed-state-enabled",
+    "state.backend.local-recovery",
+    "state.checkpoint-storage",
+    "state.checkpoint.cleaner.parallel-mode",
+    "state.checkpoints.create-subdir",
+    "state.latency-track.keyed-state-enabled",
+    "table.builtin-catalog-name",
+    "table.builtin-database-name",
+    "table.display.max-column-width",
+    "table.exec.async-lookup.buffer-capacity",
+    "table.exec.async-lookup.output-mode",
+    "table.exec.async-lookup.timeout",
+    "table.exec.deduplicate.insert-update-after-sensitive-enabled",
+    "table.exec.deduplicate.mini-batch.compact-changes-enabled",
+    "table.exec.disabled-operators",
+    "table.exec.interval-join.min-cleanup-interval",
+    "table.exec.operator-fusion-codegen.enabled",
+    "table.exec.rank.topn-cache-size",
+    "table.exec.simplify-operator-name-enabled",
+    "table.exec.sink.keyed-shuffle",
+    "table.exec.sink.rowtime-inserter",
+    "table.exec.sink.type-length-enforcer",
+    "table.exec.sort.async-merge-enabled",
+    "table.exec.sort.default-limit",
+    "table.exec.sort.max-num-file-handles",
+    "table.exec.source.cdc-events-duplicate",
+    "table.exec.spill-compression.block-size",
+    "table.exec.spill-compression.enabled",
+    "table.exec.uid.format",
+    "table.exec.uid.generation",
+    "table.exec.window-agg.buffer-size-limit",
+    "table.generated-code.max-length",
+    "table.generated-code.max-members",
+    "table.optimizer.adaptive-broadcast-join.strategy",
+    "table.optimizer.bushy-join-reorder-threshold",
+    "table.optimizer.delta-join.strategy",
+    "table.optimizer.distinct-agg.split.bucket-num",
+    "table.optimizer.distinct-agg.split.enabled",
+    "table.optimizer.dynamic-filtering.enabled",
+    "table.optimizer.incremental-agg-enabled",
+    "table.optimizer.join-reorder-enabled",
+    "table.optimizer.join.broadcast-threshold",
+    "table.optimizer.multi-join.enabled",
+    "table.optimizer.multiple-input-enabled",
+    "table.optimizer.non-deterministic-update.strategy",
+    "table.optimizer.reuse-optimize-block-with-digest-enabled",
+    "table.optimizer.reuse-sink-enabled",
+    "table.optimizer.reuse-source-enabled",
+    "table.optimizer.reuse-sub-plan-enabled",
+    "table.optimizer.runtime-filter.enabled",
+    "table.optimizer.source.aggregate-pushdown-enabled",
+    "table.optimizer.source.predicate-pushdown-enabled",
+    "table.optimizer.source.report-statistics-enabled",
+    "table.optimizer.union-all-as-breakpoint-enabled",
+    "table.plan.compile.catalog-objects",
+    "table.plan.force-recompile",
+    "table.plan.restore.catalog-objects",
+    "table.resources.download-dir",
+    "table.rtas-ctas.atomicity-enabled",
+});
+
+}  // namespace
+
+std::optional<string_view> why_inert(string_view key) {
+  if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) return kItself;
+  const auto* family = std::find_if(kFamilies.begin(), kFamilies.end(),
+                                    [&](const Family& each) { return key.starts_with(each.prefix); });
+  return family == kFamilies.end() ? std::nullopt : std::optional(family->why);
+}
+
+std::span<const string_view> inert_keys() { return kKeys; }
+
+}  // namespace strand::sql
