@@ -52,7 +52,7 @@ GOLDEN = [
     ("what would harm a terminal", ["--format", "table", "-e", "SELECT CHR(27) || 'x' || CHR(10) AS s"],
      "+-----------+\n|         s |\n+-----------+\n| \\x1bx\\x0a |\n+-----------+\n1 row\n"),
     ("values in values in JSON", ["-e", ONE + NESTED], '{"m":{"1":2},"c":{"3":1},"a":[[1]],"r":{"EXPR$0":1,"EXPR$1":{"k":null}}}\n'),
-    ("values in values in CSV", ["--format", "csv", "-e", ONE + NESTED], 'm,c,a,r\n{1=2},{3=1},[[1]],"(1, {k=NULL})"\n'),
+    ("values in values in CSV", ["--format", "csv", "-e", ONE + NESTED], 'op,m,c,a,r\n+I,{1=2},{3=1},[[1]],"(1, {k=NULL})"\n'),
     ("values in values in a table", ["--format", "table", "-e", ONE + NESTED],
      "+-------+-------+-------+---------------+\n|     m |     c |     a |             r |\n+-------+-------+-------+---------------+\n"
      "| {1=2} | {3=1} | [[1]] | (1, {k=NULL}) |\n+-------+-------+-------+---------------+\n1 row\n"),
