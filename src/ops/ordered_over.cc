@@ -21,6 +21,9 @@ using flow::OperatorContext;
 using obs::Entry;
 
 constexpr int32_t kOrderedOverVersion = 1;
+constexpr const char* kRowsSection = "rows";
+constexpr const char* kExpiriesSection = "expiries";  // with a TTL
+constexpr int64_t kForgetFrom = 4096;                 // keys from which expired ones are looked for
 
 struct OrderedRow {
   std::string order;   // bytes that sort as the rows do
@@ -29,6 +32,10 @@ struct OrderedRow {
   std::string result;  // as last emitted
 };
 using OrderedRows = std::vector<OrderedRow>;  // sorted; peers as they came
+struct OrderedKey {
+  OrderedRows rows;
+  WallTime expiry = WallTime::never();
+};
 
 columnar::SchemaPtr result_columns(const OverOptions& options) {
   std::vector<columnar::Field> fields;
@@ -58,12 +65,16 @@ class OrderedOver : public Operator {
     context_->ledger->add(Entry::kIn, batch.rows());
     const auto list = row_list_.of(batch);
     reader_.read(batch, list);
+    forget();
     RowEmitter rows(options_.output, out, Port::kMain);
     for (size_t i = 0; i < list.size(); ++i) {
       const auto id = keys_.find_or_add(reader_.hashes()[i], reader_.keys()[i]);
-      STRAND_OK(takes_back(batch.kind(list[i])) ? remove(batch, list[i], keys_[id], rows)
-                                                : insert(batch, list[i], keys_[id], rows));
-      if (keys_[id].empty()) keys_.erase(id);
+      OrderedKey& key = keys_[id];
+      if (forgotten(key)) clear(key);
+      if (options_.ttl) key.expiry = context_->now + *options_.ttl;
+      STRAND_OK(takes_back(batch.kind(list[i])) ? remove(batch, list[i], key.rows, rows)
+                                                : insert(batch, list[i], key.rows, rows));
+      if (key.rows.empty()) keys_.erase(id);
     }
     STRAND_OK(rows.flush());
     context_->ledger->add(Entry::kCounted, batch.rows());
@@ -76,7 +87,8 @@ class OrderedOver : public Operator {
     RowEmitter rows(options_.output, out, Port::kMain);
     Status status;
     keys_.for_each([&](Keyed::Id id) {
-      for (const OrderedRow& row : keys_[id]) {
+      if (forgotten(keys_[id])) return;
+      for (const OrderedRow& row : keys_[id].rows) {
         if (status.ok()) status = emit(row, row.result, RowKind::kInsert, rows);
       }
     });
@@ -86,34 +98,31 @@ class OrderedOver : public Operator {
 
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
     ByteWriter bytes;
+    ByteWriter expiries;
     keys_.for_each([&](Keyed::Id id) {
-      for (const OrderedRow& row : keys_[id]) {
+      keys_.encode_key(id, expiries);
+      expiries.put(keys_[id].expiry.millis);
+      for (const OrderedRow& row : keys_[id].rows) {
         keys_.encode_key(id, bytes);
         for (const std::string* part : {&row.order, &row.row, &row.share, &row.result})
           bytes.put_string(*part);
       }
     });
-    out.add("rows", kOrderedOverVersion, bytes.take());
+    out.add(kRowsSection, kOrderedOverVersion, bytes.take());
+    if (options_.ttl) out.add(kExpiriesSection, kOrderedOverVersion, expiries.take());
     return Status();
   }
 
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
       STRAND_OK(state::check_version(part.ref, kOrderedOverVersion));
-      ByteReader in(part.bytes());
-      while (in.remaining() > 0) {
-        STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
-        OrderedRow row;
-        STRAND_TRY(row.order, in.get_string());
-        STRAND_TRY(row.row, in.get_string());
-        STRAND_TRY(row.share, in.get_string());
-        STRAND_TRY(row.result, in.get_string());
-        if (!context_->key_groups.contains(columnar::key_group(stored.hash, context_->max_parallelism)))
-          continue;
-        count(row, 1);
-        keys_[keys_.find_or_add(stored.hash, stored.key)].push_back(std::move(row));
-      }
+      STRAND_OK(part.ref.name == kRowsSection ? restore_rows(part.bytes()) : restore_expiries(part.bytes()));
     }
+    // Those of a state that was written without a TTL live from now on.
+    keys_.for_each([&](Keyed::Id id) {
+      if (options_.ttl && keys_[id].expiry == WallTime::never())
+        keys_[id].expiry = context_->now + *options_.ttl;
+    });
     share_.set(state_bytes());
     return Status();
   }
@@ -122,7 +131,52 @@ class OrderedOver : public Operator {
   int64_t state_bytes() const override { return keys_.memory_bytes() + bytes_; }
 
  private:
-  using Keyed = state::KeySlots<OrderedRows>;
+  using Keyed = state::KeySlots<OrderedKey>;
+
+  Status restore_rows(std::string_view bytes) {
+    ByteReader in(bytes);
+    while (in.remaining() > 0) {
+      STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
+      OrderedRow row;
+      STRAND_TRY(row.order, in.get_string());
+      STRAND_TRY(row.row, in.get_string());
+      STRAND_TRY(row.share, in.get_string());
+      STRAND_TRY(row.result, in.get_string());
+      if (!owns(*context_, stored.hash)) continue;
+      count(row, 1);
+      keys_[keys_.find_or_add(stored.hash, stored.key)].rows.push_back(std::move(row));
+    }
+    return Status();
+  }
+  Status restore_expiries(std::string_view bytes) {
+    ByteReader in(bytes);
+    while (in.remaining() > 0) {
+      STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
+      STRAND_TRY(const int64_t expiry, in.get<int64_t>());
+      if (!options_.ttl || !owns(*context_, stored.hash)) continue;
+      keys_[keys_.find_or_add(stored.hash, stored.key)].expiry = WallTime{expiry};
+    }
+    return Status();
+  }
+
+  bool forgotten(const OrderedKey& key) const { return key.expiry <= context_->now; }
+  void clear(OrderedKey& key) {
+    for (const OrderedRow& row : key.rows) count(row, -1);
+    key.rows.clear();
+  }
+  /// Looks at all keys once they are twice as many as were left last time.
+  void forget() {
+    if (!options_.ttl || keys_.size() < forget_at_) return;
+    std::vector<Keyed::Id> old;
+    keys_.for_each([&](Keyed::Id id) {
+      if (forgotten(keys_[id])) old.push_back(id);
+    });
+    for (const Keyed::Id id : old) {
+      clear(keys_[id]);
+      keys_.erase(id);
+    }
+    forget_at_ = std::max(kForgetFrom, 2 * keys_.size());
+  }
 
   void count(const OrderedRow& row, int64_t sign) {
     kept_ += sign;
@@ -214,6 +268,7 @@ class OrderedOver : public Operator {
   Keyed keys_;
   int64_t kept_ = 0;
   int64_t bytes_ = 0;
+  int64_t forget_at_ = kForgetFrom;
   obs::MemoryShare share_;
 
   // Scratch memory of one batch.

@@ -11,7 +11,7 @@ namespace strand::ops {
 /// it whose results have changed. What is taken back and is not there is passed over.
 ///
 /// State: all rows, what each adds, and its results as last emitted. A row costs as much as there are rows
-/// of its key.
+/// of its key. With a `ttl` a key is forgotten so long after its last row.
 ///
 /// Source: Flink NonTimeRangeUnboundedPrecedingFunction, NonTimeRowsUnboundedPrecedingFunction.
 Result<OperatorPtr> make_ordered_over(OverOptions options);

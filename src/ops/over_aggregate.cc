@@ -24,6 +24,7 @@ using OverKeys = state::KeySlots<OverKey>;
 constexpr int32_t kOverVersion = 1;
 constexpr const char* kOverKeysSection = "keys";
 constexpr const char* kOverForgetsSection = "forgets";
+constexpr const char* kOverCleanupsSection = "cleanups";  // with a TTL
 constexpr const char* kOverWaitingSection = "waiting";
 
 class OverAggregate : public Operator {
@@ -41,6 +42,7 @@ class OverAggregate : public Operator {
     STRAND_OK(require_inserts(batch, context_->operator_id));
     const auto rows = row_list_.of(batch);
     context_->ledger->add(Entry::kIn, batch.rows());
+    clean_up();
     reader_.read(batch, rows);
     if (!options_.time_column) return answer_at_once(batch, rows, out);
     STRAND_TRY(const auto times, times_.read(batch, *options_.time_column, rows));
@@ -49,12 +51,14 @@ class OverAggregate : public Operator {
     for (size_t i = 0; i < rows.size(); ++i) {
       const uint64_t hash = reader_.hashes()[i];
       const std::string_view bytes = reader_.keys()[i];
+      if (options_.ttl) stay(keys_.find_or_add(hash, bytes));
       if (is_late(hash, bytes, times[i])) {
         late_.push_back(rows[i]);
         continue;
       }
       const OverKeys::Id key = keys_.find_or_add(hash, bytes);
       waiting_.add(times[i], key, rows[i]);
+      ++keys_[key].waiting;
       if (forgets()) keep_until_left(key, times[i]);
     }
     waiting_.end();
@@ -82,6 +86,15 @@ class OverAggregate : public Operator {
     return Status();
   }
 
+  Status on_wakeup(Emitter&) override {
+    clean_up();
+    update_books();
+    return Status();
+  }
+  WallTime next_wakeup() const override {
+    return cleanups_.empty() ? WallTime::never() : cleanups_.front().time;
+  }
+
   Status snapshot(Epoch, state::SnapshotBuilder& out) override {
     ByteWriter keys;
     keys_.for_each([&](OverKeys::Id id) {
@@ -95,6 +108,7 @@ class OverAggregate : public Operator {
       forgets.put(each.time);
     }
     out.add(kOverForgetsSection, kOverVersion, forgets.take());
+    if (options_.ttl) out.add(kOverCleanupsSection, kOverVersion, encode_cleanups());
     out.add_deferred(kOverWaitingSection, kOverVersion, waiting_.writer(options_.input));
     return Status();
   }
@@ -102,10 +116,15 @@ class OverAggregate : public Operator {
   Status restore(const std::vector<state::Section>& parts) override {
     for (const state::Section& part : parts) {
       STRAND_OK(state::check_version(part.ref, kOverVersion));
-      STRAND_OK(part.ref.name == kOverKeysSection      ? restore_keys(part.bytes())
-                : part.ref.name == kOverForgetsSection ? restore_forgets(part.bytes())
-                                                       : restore_waiting(part.bytes()));
+      STRAND_OK(part.ref.name == kOverKeysSection       ? restore_keys(part.bytes())
+                : part.ref.name == kOverForgetsSection  ? restore_forgets(part.bytes())
+                : part.ref.name == kOverCleanupsSection ? restore_cleanups(part.bytes())
+                                                        : restore_waiting(part.bytes()));
     }
+    // Those of a state that was written without a TTL live from now on.
+    keys_.for_each([&](OverKeys::Id id) {
+      if (options_.ttl && keys_[id].cleanup == WallTime::never()) stay(id);
+    });
     update_books();
     return Status();
   }
@@ -125,6 +144,67 @@ class OverAggregate : public Operator {
     OverKeys::Id key;
     bool operator>(const Forget& o) const { return std::tie(time, key) > std::tie(o.time, o.key); }
   };
+
+  /// When a key may be forgotten by the wall clock: each has one, until it goes by that.
+  struct Cleanup {
+    WallTime time;
+    OverKeys::Id key;
+    bool operator>(const Cleanup& o) const { return std::tie(time, key) > std::tie(o.time, o.key); }
+  };
+
+  /// With a TTL: no sooner than one TTL from now. Flink puts it off by one and a half, but where a row is
+  /// answered by all before it at once, so that this is seldom needed.
+  void stay(OverKeys::Id id) {
+    OverKey& key = keys_[id];
+    const WallTime least = context_->now + *options_.ttl;
+    const bool fresh = key.cleanup == WallTime::never();
+    if (!fresh && least <= key.cleanup) return;
+    const bool at_once = !options_.time_column && !options_.preceding;
+    key.cleanup = at_once ? least : least + Duration{options_.ttl->millis / 2};
+    if (fresh) push_cleanup({key.cleanup, id});
+  }
+  void push_cleanup(const Cleanup& cleanup) {
+    cleanups_.push_back(cleanup);
+    std::push_heap(cleanups_.begin(), cleanups_.end(), std::greater<>());
+  }
+  /// Forgets the keys whose time has come, but for those of which rows wait.
+  void clean_up() {
+    while (!cleanups_.empty() && cleanups_.front().time <= context_->now) {
+      const Cleanup due = cleanups_.front();
+      std::pop_heap(cleanups_.begin(), cleanups_.end(), std::greater<>());
+      cleanups_.pop_back();
+      OverKey& key = keys_[due.key];
+      if (key.cleanup <= context_->now && key.waiting > 0) {
+        key.cleanup = WallTime::never();
+        stay(due.key);
+      } else if (key.cleanup > context_->now) {
+        push_cleanup({key.cleanup, due.key});
+      } else {
+        frames_.forget(key);
+        keys_.erase(due.key);
+      }
+    }
+  }
+  std::string encode_cleanups() const {
+    ByteWriter bytes;
+    keys_.for_each([&](OverKeys::Id id) {
+      keys_.encode_key(id, bytes);
+      bytes.put(keys_[id].cleanup.millis);
+    });
+    return bytes.take();
+  }
+  Status restore_cleanups(std::string_view bytes) {
+    ByteReader in(bytes);
+    while (in.remaining() > 0) {
+      STRAND_TRY(const state::KeyTable::StoredKey stored, state::KeyTable::decode_key(in));
+      STRAND_TRY(const int64_t time, in.get<int64_t>());
+      if (!options_.ttl || !owns(*context_, stored.hash)) continue;
+      const OverKeys::Id id = keys_.find_or_add(stored.hash, stored.key);
+      keys_[id].cleanup = WallTime{time};
+      push_cleanup({keys_[id].cleanup, id});
+    }
+    return Status();
+  }
 
   bool forgets() const { return options_.range && options_.preceding; }
 
@@ -170,6 +250,8 @@ class OverAggregate : public Operator {
       OverKey& key = keys_[row.key];
       frames_.add(*row.batch, row.row, row.time, key);
       key.answered = row.time;
+      --key.waiting;
+      if (options_.ttl) stay(row.key);
       if (!options_.range) STRAND_OK(emit(*row.batch, row.row, key, rows));
     }
     if (!options_.range) return Status();
@@ -180,7 +262,9 @@ class OverAggregate : public Operator {
   Status answer_at_once(const Batch& batch, std::span<const uint32_t> list, Emitter& out) {
     RowEmitter rows(options_.output, out, Port::kMain);
     for (size_t i = 0; i < list.size(); ++i) {
-      OverKey& key = keys_[keys_.find_or_add(reader_.hashes()[i], reader_.keys()[i])];
+      const OverKeys::Id id = keys_.find_or_add(reader_.hashes()[i], reader_.keys()[i]);
+      OverKey& key = keys_[id];
+      if (options_.ttl) stay(id);
       frames_.add(batch, list[i], 0, key);
       STRAND_OK(emit(batch, list[i], key, rows));
     }
@@ -208,7 +292,10 @@ class OverAggregate : public Operator {
         frames_.forget(key);
         continue;
       }
-      keys_[keys_.find_or_add(stored.hash, stored.key)] = std::move(key);
+      OverKey& known = keys_[keys_.find_or_add(stored.hash, stored.key)];
+      key.cleanup = known.cleanup;
+      key.waiting = known.waiting;
+      known = std::move(key);
     }
     return Status();
   }
@@ -233,8 +320,10 @@ class OverAggregate : public Operator {
       waiting_.begin(batch);
       for (size_t i = 0; i < rows.size(); ++i) {
         const uint64_t hash = reader_.hashes()[i];
-        if (owns(*context_, hash))
-          waiting_.add(times[i], keys_.find_or_add(hash, reader_.keys()[i]), rows[i]);
+        if (!owns(*context_, hash)) continue;
+        const OverKeys::Id key = keys_.find_or_add(hash, reader_.keys()[i]);
+        waiting_.add(times[i], key, rows[i]);
+        ++keys_[key].waiting;
       }
       waiting_.end();
     }
@@ -251,7 +340,8 @@ class OverAggregate : public Operator {
   OperatorContext* context_ = nullptr;
   OverKeys keys_;
   WaitingRows waiting_;
-  std::vector<Forget> forgets_;  // a heap, earliest first
+  std::vector<Forget> forgets_;    // a heap, earliest first
+  std::vector<Cleanup> cleanups_;  // likewise
   obs::MemoryShare share_;
   EventTime newest_ = EventTime::min();
 
@@ -265,6 +355,7 @@ class OverAggregate : public Operator {
 }  // namespace
 
 Result<OperatorPtr> make_over_aggregate(OverOptions options) {
+  STRAND_CHECK(!options.ttl || !options.range || !options.preceding);
   return OperatorPtr(std::make_unique<OverAggregate>(std::move(options)));
 }
 

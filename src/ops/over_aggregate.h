@@ -28,6 +28,9 @@ struct OverOptions {
   std::vector<columnar::SortColumn> order = {};
   bool changes = false;
   bool update_before = false;
+  /// A key is forgotten when no row of it came for so long, by the wall clock: a guard, not a meaning. Not of
+  /// a RANGE with a bound.
+  std::optional<Duration> ttl = {};
 };
 
 /// Every row once, with the aggregates of its frame, when event time reaches it: in the order of time, and of
@@ -37,7 +40,9 @@ struct OverOptions {
 /// before the time for which the key last answered, before the epoch if it never did; a row behind the
 /// watermark may so be on time, and is answered with the next watermark. Late rows go to kLate. State: rows
 /// that wait, the accumulators, with a bound the arguments of the rows in the frame; a RANGE with a bound
-/// forgets a key when event time has left its newest frame by half a frame more.
+/// forgets a key when event time has left its newest frame by half a frame more. With a `ttl` a key that
+/// answers by event time, or with a bound, is forgotten between one and one and a half of it, not while a row
+/// waits; one that answers at once without a bound after exactly one.
 ///
 /// Source: Flink RowTime{Rows,Range}{Bounded,Unbounded}PrecedingFunction, ProcTime….
 Result<OperatorPtr> make_over_aggregate(OverOptions options);

@@ -20,6 +20,7 @@ using strand::testing::OperatorHarness;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 using Kind = Aggregate::Kind;
 
 /// COUNT(*), SUM(spend), MIN(spend), MAX(spend) OVER (PARTITION BY ad ORDER BY ts ...)
@@ -137,6 +138,47 @@ TEST(OverAggregate, ARangeWithABoundForgetsAKeyOfWhichNothingComesAnyMore) {
   op.watermark(at("12:15:00.001"));
   EXPECT_EQ(op.op().state_rows(), 0);
   EXPECT_EQ(op.op().state_bytes(), op.memory_used());
+}
+
+// A key goes between one TTL and one and a half after its newest row, also one that was late, and not while a
+// row waits.
+TEST(OverAggregate, AKeyOfWhichNoRowComesIsForgottenByTheWallClock) {
+  OverOptions options = frame(kRows);
+  options.ttl = Duration{1'000};
+  auto op = job(options);
+  op.batch(click_batch({{"a", at("12:00"), 1}, {"b", at("12:09"), 5}}));
+  op.watermark(at("12:00"));
+  op.output();
+  EXPECT_EQ(op.next_wakeup(), WallTime{1'500});
+  op.clock(WallTime{600});
+  op.batch(click_batch({{"a", at("11:00"), 9}}));
+  op.restore(op.snapshot(), 2);
+  op.clock(WallTime{2'099});
+  EXPECT_EQ(op.op(0).state_rows() + op.op(1).state_rows(), 3) << "two keys, and a row that waits";
+  op.clock(WallTime{2'100});
+  EXPECT_EQ(op.op(0).state_rows() + op.op(1).state_rows(), 2);
+  op.batch(click_batch({{"a", at("12:01"), 2}}));
+  op.watermark(at("12:10"));
+  EXPECT_THAT(op.output(), UnorderedElementsAre(answer("a", "12:01", 2, "1, 2, 2, 2"),
+                                                answer("b", "12:09", 5, "1, 5, 5, 5")));
+}
+
+TEST(OverAggregate, ByArrivalWithoutABoundAKeyGoesOneTtlAfterItsLastRow) {
+  OverOptions options = frame(kRows);
+  options.time_column.reset();
+  options.ttl = Duration{1'000};
+  auto op = job(options);
+  op.batch(click_batch({{"a", at("12:00"), 1}}));
+  op.clock(WallTime{900});
+  op.batch(click_batch({{"a", at("12:00"), 1}}));
+  op.clock(WallTime{1'899});
+  op.batch(click_batch({{"a", at("12:00"), 1}}));
+  op.clock(WallTime{2'899});
+  EXPECT_EQ(op.op().state_rows(), 0);
+  op.batch(click_batch({{"a", at("12:00"), 1}}));
+  EXPECT_THAT(op.output(),
+              ElementsAre(answer("a", "12:00", 1, "1, 1, 1, 1"), answer("a", "12:00", 1, "2, 2, 1, 1"),
+                          answer("a", "12:00", 1, "3, 3, 1, 1"), answer("a", "12:00", 1, "1, 1, 1, 1")));
 }
 
 TEST(OverAggregate, ARowThatIsChangedLaterIsRefused) {

@@ -52,6 +52,9 @@ struct OverKey {
   int64_t answered = 0;                // the time for which it last answered, as Flink counts it
   std::optional<int64_t> forget_at;    // RANGE with a bound
   std::unique_ptr<OverPlace> place{};  // where ranks are wanted
+  // With a TTL: when it is forgotten by the wall clock, and how many of its rows wait.
+  WallTime cleanup = WallTime::never();
+  int64_t waiting = 0;
 };
 
 /// Adds rows to frames, and takes out those that leave. Belongs to one operator.

@@ -53,6 +53,16 @@ class RankedRows {
     ++size_;
     if (part->size() > kPartMax) split(part - parts_.begin());
   }
+  /// The newest row of this sort key, which is there.
+  const Row& newest(std::string_view sort_key) const {
+    const Row* newest = nullptr;
+    for (const Part& part : parts_) {
+      const auto [from, to] = std::ranges::equal_range(part, sort_key, {}, &Entry::sort_key);
+      if (from != to) newest = &std::prev(to)->row;
+      if (to != part.end()) break;
+    }
+    return *newest;
+  }
   /// Takes out the first row of this sort key for which is(row) is true; false where there is none.
   template <class Is>
   bool remove(std::string_view sort_key, Is&& is) {

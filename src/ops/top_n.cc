@@ -1,6 +1,7 @@
 #include "ops/top_n.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 
 #include "ops/kept_output.h"
@@ -20,6 +21,12 @@ using flow::OperatorContext;
 using obs::Entry;
 
 constexpr int32_t kTopNVersion = 2;
+
+/// With a TTL, a row's arrival also says when it came: the wall clock is in front of so many bits. Numbers of
+/// rows that came without one are far below.
+constexpr int kClockShift = 20;
+constexpr int64_t kClockMask = (int64_t{1} << kClockShift) - 1;
+constexpr int64_t kFirstWithClock = int64_t{1} << 50;
 
 struct TopRow {
   struct Head {
@@ -48,6 +55,7 @@ class TopN : public Operator {
   Status process(int, const Batch& batch, Emitter& out) override {
     if (!options_.changes) STRAND_OK(require_inserts(batch, context_->operator_id));
     context_->ledger->add(Entry::kIn, batch.rows());
+    STRAND_OK(forget());
     const auto list = row_list_.of(batch);
     reader_.read_keys(batch, list);
     KeptOutput changes(options_.output, reader_, out, Port::kMain);
@@ -68,6 +76,7 @@ class TopN : public Operator {
   }
 
   Status emit_held(Emitter& out) override {
+    STRAND_OK(forget());
     KeptOutput held(options_.output, reader_, out, Port::kMain);
     Status status;
     ranked_.for_each([&](RankedKeys::Id id) {
@@ -98,6 +107,7 @@ class TopN : public Operator {
       rank(std::span(ids).subspan(from, std::min(kRestored, ids.size() - from)));
     }
     if (!ids.empty()) arrivals_ = rows_[ids.back()].head.arrival;
+    for (const TopRows::Id id : ids) note(id);
     share_.set(state_bytes());
     return Status();
   }
@@ -110,7 +120,8 @@ class TopN : public Operator {
   static constexpr size_t kRestored = 4096;  // rows that are read together
 
   int64_t rank_bytes() const {
-    return ranked_.memory_bytes() + rows_.size() * static_cast<int64_t>(sizeof(TopRanks::Entry));
+    return ranked_.memory_bytes() + rows_.size() * static_cast<int64_t>(sizeof(TopRanks::Entry)) +
+           static_cast<int64_t>(came_.size() * sizeof(Came));
   }
   /// A row of the batch.
   Status add(size_t i, const Batch& batch, uint32_t position, KeptOutput& changes) {
@@ -120,7 +131,8 @@ class TopN : public Operator {
     const bool ranks = before < options_.to;
     context_->ledger->add(ranks || options_.changes ? Entry::kCounted : Entry::kFiltered, 1);
     if (!ranks && !options_.changes) return Status();
-    const TopRows::Id added = rows_.add(reader_.hash(i), {++arrivals_}, reader_.one(batch, position));
+    const TopRows::Id added = rows_.add(reader_.hash(i), {next_arrival()}, reader_.one(batch, position));
+    note(added);
     if (ranks) {
       look_at(ranked, options_.to);
       STRAND_OK(emit_entry(before, added, changes));
@@ -195,8 +207,60 @@ class TopN : public Operator {
     return changes.rows.end_row(kind);
   }
 
-  /// Rows that were restored, in the order of their arrival.
-  void rank(std::span<const TopRows::Id> ids) {
+  // ---- what is forgotten by the wall clock
+
+  struct Came {
+    int64_t due;      // an arrival: in that order
+    int64_t arrival;  // of the row, which may have gone
+    TopRows::Id row;
+  };
+  int64_t next_arrival() {
+    const int64_t clock = options_.ttl ? context_->now.millis << kClockShift : 0;
+    return arrivals_ = std::max(arrivals_ + 1, clock);
+  }
+  void note(TopRows::Id row) {
+    const int64_t arrival = rows_[row].head.arrival;
+    if (options_.ttl && arrival >= kFirstWithClock) came_.push_back({arrival, arrival, row});
+  }
+  Status forget() {
+    if (!options_.ttl) return Status();
+    const int64_t until = (context_->now.millis - options_.ttl->millis) << kClockShift | kClockMask;
+    while (!came_.empty() && came_.front().due <= until) {
+      old_.clear();
+      for (; old_.size() < kRestored && !came_.empty() && came_.front().due <= until; came_.pop_front()) {
+        const Came& came = came_.front();
+        if (rows_.has(came.row) && rows_[came.row].head.arrival == came.arrival) old_.push_back(came.row);
+      }
+      STRAND_OK(forget(old_));
+      STRAND_OK(rows_.tidy(rank_bytes()));
+    }
+    return Status();
+  }
+  /// A row stays while there is a newer one that is equal to it in the order.
+  Status forget(std::span<const TopRows::Id> ids) {
+    const Batch batch = batch_of(ids);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (!rows_.has(ids[i])) continue;  // gone with a newer one
+      sort_key_.clear();
+      columnar::append_sort_key(batch, options_.order, static_cast<int64_t>(i), sort_key_);
+      const RankedKeys::Id key = ranked_.find(rows_.hash(ids[i]), reader_.key_in(rows_.body(ids[i])));
+      STRAND_OK(rows_.intact());
+      TopRanks& ranked = ranked_[key];
+      if (ranked.newest(sort_key_) != ids[i]) {
+        came_.push_back({arrivals_, rows_[ids[i]].head.arrival, ids[i]});
+        continue;
+      }
+      const auto take = [&](TopRows::Id each) {
+        rows_.erase(each);
+        return true;
+      };
+      while (ranked.remove(sort_key_, take)) rows_.let_go();
+      if (ranked.size() == 0) ranked_.erase(key);
+    }
+    return Status();
+  }
+
+  Batch batch_of(std::span<const TopRows::Id> ids) {
     columnar::BatchBuilder builder(options_.input);
     const auto parts = reader_.parts(builder);
     for (const TopRows::Id id : ids) {
@@ -204,7 +268,11 @@ class TopN : public Operator {
       builder.end_row();
       rows_.let_go();
     }
-    const Batch batch = builder.finish();
+    return builder.finish();
+  }
+  /// Rows that were restored, in the order of their arrival.
+  void rank(std::span<const TopRows::Id> ids) {
+    const Batch batch = batch_of(ids);
     for (size_t i = 0; i < ids.size(); ++i) {
       sort_key_.clear();
       columnar::append_sort_key(batch, options_.order, static_cast<int64_t>(i), sort_key_);
@@ -220,6 +288,7 @@ class TopN : public Operator {
   TopRows rows_;
   RankedKeys ranked_;
   int64_t arrivals_ = 0;
+  std::deque<Came> came_;  // with a TTL, oldest first
   obs::MemoryShare share_;
 
   // Scratch memory of one batch.
@@ -227,6 +296,7 @@ class TopN : public Operator {
   RowList row_list_;
   std::string sort_key_;
   std::vector<TopRows::Id> first_;
+  std::vector<TopRows::Id> old_;
 };
 
 }  // namespace

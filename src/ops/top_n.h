@@ -23,6 +23,9 @@ struct TopNOptions {
   /// rank.
   bool changes = false;
   bool update_before = false;
+  /// A row is forgotten so long after it came, or one that is equal to it in the order, by the wall clock: a
+  /// guard, not a meaning. Nothing is told of it.
+  std::optional<Duration> ttl = {};
   SchemaPtr output;  // columns of the input, and the rank
 };
 

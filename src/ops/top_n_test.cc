@@ -62,6 +62,38 @@ TEST(TopN, TheOneRowOfATop1OverNewRowsIsUpdated) {
   EXPECT_THAT(op.output(), ElementsAre("+I[a, 10]", "-U[a, 10]", "+U[a, 20]"));
 }
 
+// What was told of it stands: a guard, not a meaning.
+TEST(TopN, ARowIsForgottenATtlAfterItCameWithoutAWord) {
+  TopNOptions options = two_highest(kNoRank, kChanges);
+  options.ttl = Duration{1'000};
+  auto op = job(options);
+  op.clock(WallTime{1'700'000'000'000});
+  op.batch(change_batch({{"+I", "a", 9}, {"+I", "a", 8}, {"+I", "b", 7}}));
+  op.clock(WallTime{1'700'000'000'600});
+  op.batch(change_batch({{"+I", "a", 8}, {"+I", "a", 1}}));
+  op.restore(op.snapshot(), 2);
+  op.output();
+  op.clock(WallTime{1'700'000'001'000});
+  op.batch(change_batch({{"-D", "a", 9}, {"+I", "a", 2}}));
+  EXPECT_THAT(op.output(), IsEmpty()) << "9 is no more; both 8 live with the newer one, in front of 2";
+  op.clock(WallTime{1'700'000'001'600});
+  op.batch(change_batch({{"+I", "a", 3}, {"+I", "b", 4}}));
+  EXPECT_THAT(op.output(), UnorderedElementsAre("+I[a, 3]", "+I[b, 4]"));
+  EXPECT_EQ(op.op(0).state_rows() + op.op(1).state_rows(), 3);
+}
+
+TEST(TopN, RowsOfAStateThatWasWithoutATtlStay) {
+  auto before = job(two_highest());
+  before.batch(change_batch({{"+I", "a", 9}}));
+  const auto snapshot = before.snapshot();
+  TopNOptions options = two_highest();
+  options.ttl = Duration{1'000};
+  OperatorHarness op([&] { return make_top_n(options); }, {0}, 1, before.files());
+  op.clock(WallTime{1'700'000'000'000});
+  op.restore(snapshot, 1);
+  EXPECT_THAT(op.held(), ElementsAre("+I[a, 9]"));
+}
+
 TEST(TopN, WithRankEveryRankThatHasAnotherRowIsUpdated) {
   auto op = job(two_highest(kRank));
   op.batch(change_batch({{"+I", "a", 10}, {"+I", "a", 20}, {"+I", "a", 30}}));

@@ -188,6 +188,11 @@ class NodeText {
                        : std::to_string(*over.preceding) + " rows") +
            " before the row, by " + order;
   }
+  /// Of a key.
+  static std::string until_idle(const std::optional<Duration>& ttl) {
+    return ttl ? "a key is forgotten when no row of it came for " + format_duration(*ttl) + " of wall clock"
+               : std::string("never forgotten by event time");
+  }
   void describe(const OverAggregate& over) {
     line("frame", frame_text(over));
     line("keys", over.keys.empty() ? "none" : names(input(), over.keys));
@@ -197,14 +202,14 @@ class NodeText {
     if (!over.ranks.empty())
       line("ranks", join(over.ranks, [](expr::RankKind kind) { return std::string(expr::rank_name(kind)); }));
     if (!over.order.empty()) {
-      line("state", "every row of the input; never forgotten by event time");
+      line("state", "every row of the input; " + until_idle(over.ttl));
       line("changes", over.update_before ? "+I, -U, +U, -D" : "+I, +U, -D");
       return;
     }
     line("state", std::string(over.time_column ? "rows until the watermark reaches them, " : "") +
                       "totals of each key" + (over.preceding ? ", the rows of its frame" : "") +
                       (over.range && over.preceding ? "; a key is forgotten when its frame is empty"
-                                                    : "; never forgotten by event time") +
+                                                    : "; " + until_idle(over.ttl)) +
                       (over.time_column && !over.preceding ? "; floor of each key group" : ""));
   }
   /// A value with names for what it reads: LAST(A.v, 1).
@@ -257,9 +262,11 @@ class NodeText {
                                      : std::to_string(top.from) + " to " + std::to_string(top.to));
     line("keys", top.keys.empty() ? "none" : names(input(), top.keys));
     line("order", order_text(top.order));
-    line("state", top.changes ? "every row of the input; never forgotten by event time"
-                              : "the first " + std::to_string(top.to) +
-                                    " rows of each key; never forgotten by event time");
+    line("state",
+         (top.changes ? "every row of the input; "
+                      : "the first " + std::to_string(top.to) + " rows of each key; ") +
+             (top.ttl ? "a row is forgotten " + format_duration(*top.ttl) + " of wall clock after it came"
+                      : std::string("never forgotten by event time")));
     line("changes", !top.rank && top.from == 1 ? "+I, -D"
                     : top.update_before        ? "+I, -U, +U, -D"
                                                : "+I, +U, -D");

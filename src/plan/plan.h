@@ -162,6 +162,8 @@ struct OverAggregate {
   std::vector<columnar::SortColumn> order = {};
   bool changes = false;
   bool update_before = false;
+  /// Of wall clock, since a row of the key came: then the key is new again (ops/over_aggregate.h).
+  std::optional<Duration> ttl = {};
 };
 
 /// One row for each match of a pattern. Output: keys, measures. kLate: the input's columns.
@@ -186,6 +188,8 @@ struct TopN {
   bool rank = false;
   bool changes = false;  // rows of the input are updated and deleted
   bool update_before = false;
+  /// Of wall clock, since a row came: then it is forgotten.
+  std::optional<Duration> ttl = {};
 };
 
 /// The rows of each key and window that have the ranks `from` to `to`, when the window closes. Output: the

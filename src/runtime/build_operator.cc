@@ -87,6 +87,7 @@ Result<OperatorPtr> build_over(const plan::Node& node, const plan::OverAggregate
   options.order = over.order;
   options.changes = over.changes;
   options.update_before = over.update_before;
+  options.ttl = over.ttl;
   if (!over.order.empty()) return ops::make_ordered_over(std::move(options));
   return ops::make_over_aggregate(std::move(options));
 }
@@ -128,6 +129,7 @@ Result<OperatorPtr> build_top_n(const plan::Node& node, const plan::TopN& top) {
   options.rank = top.rank;
   options.changes = top.changes;
   options.update_before = top.update_before;
+  options.ttl = top.ttl;
   options.output = node.output;
   return ops::make_top_n(std::move(options));
 }

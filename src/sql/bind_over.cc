@@ -216,6 +216,8 @@ Relation Binder::over_node(const Relation& rows, plan::OverAggregate over, const
   const bool ordered = !over.order.empty();
   over.changes = rows.updating;
   if (over.changes) want_update_before(rows.input(), ChangeReader::kOperator);
+  // A range of time with a bound forgets by event time.
+  if (!over.range || !over.preceding) over.ttl = ttl_of({});
   const columnar::SchemaPtr late = rows.node->schema(rows.port);
   auto node = nodes_.make(std::move(over), {rows.input()}, make_schema(std::move(fields)), place);
   if (!ordered) node->side_outputs[Port::kLate] = late;

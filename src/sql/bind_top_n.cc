@@ -46,8 +46,7 @@ Result<Relation> Binder::deduplicate(const Relation& input, const PendingRank& r
     dedup.time_column = rank.order[0].column;
     dedup.last = rank.order[0].descending;
   }
-  const Duration ttl = session_.duration("table.exec.state.ttl");
-  if (ttl.millis > 0 && !dedup.retention) dedup.ttl = ttl;
+  if (!dedup.retention) dedup.ttl = ttl_of({});
   const columnar::SchemaPtr schema = input.node->schema(input.port);
   const bool last = dedup.last;
   auto node = nodes_.make(std::move(dedup), {input.input()}, schema, rank.place);
@@ -125,6 +124,7 @@ Result<Relation> Binder::top_n(const Relation& input, const PendingRank& rank, c
   top.to = *range.to;
   top.rank = read;
   top.changes = input.updating;
+  top.ttl = ttl_of({});
   std::vector<columnar::Field> fields = input.schema().fields();
   const size_t own = fields.size();
   if (read) fields.push_back({"rank", columnar::make_type(columnar::TypeKind::kBigInt, false)});

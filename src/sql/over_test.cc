@@ -130,5 +130,20 @@ TEST(Over, AnOrderThatIsNoTimeMakesAChangelogThatPassesKeysOn) {
   EXPECT_THAT(plan::explain(plan), HasSubstr("every row of the input"));
 }
 
+TEST(Over, TheTtlOfStateIsThatOfKeysButWhereEventTimeForgetsThem) {
+  const std::string ttl = "SET 'table.exec.state.ttl' = '1 h'; ";
+  const auto plan = plan_of(ttl + "SELECT SUM(n) OVER (PARTITION BY ad_id ORDER BY ts) AS x FROM clicks");
+  EXPECT_EQ(detail_of<plan::OverAggregate>(plan, "print/over").ttl, Duration{3'600'000});
+  EXPECT_THAT(plan::explain(plan),
+              HasSubstr("a key is forgotten when no row of it came for 1 h of wall clock"));
+  const auto without = plan_of("SELECT SUM(n) OVER (PARTITION BY ad_id ORDER BY ts) AS x FROM clicks");
+  EXPECT_THAT(plan::fingerprint_differences(plan::fingerprint(plan), plan::fingerprint(without)), IsEmpty())
+      << "the state of one fits the other";
+  const auto range = plan_of(ttl +
+                             "SELECT SUM(n) OVER (PARTITION BY ad_id ORDER BY ts RANGE BETWEEN INTERVAL "
+                             "'5' SECOND PRECEDING AND CURRENT ROW) AS x FROM clicks");
+  EXPECT_FALSE(detail_of<plan::OverAggregate>(range, "print/over").ttl);
+}
+
 }  // namespace
 }  // namespace strand::sql

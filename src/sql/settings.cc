@@ -124,8 +124,8 @@ constexpr std::array kSettings = {
     SettingSpec{"table.exec.source.idle-timeout", kDuration, "0 s", "",
                 "a shard silent for so long is not waited for; 0: always waited for"},
     SettingSpec{"table.exec.state.ttl", kDuration, "0 s", "",
-                "wall clock after which the first or newest row of a key (without retention), groups and "
-                "rows of joins are "
+                "wall clock after which the first or newest row of a key (without retention), groups, "
+                "rows of joins and Top-N and keys of OVER are "
                 "forgotten; 0: never. STATE_TTL says it for one table"},
     SettingSpec{"table.local-time-zone", kZone, "UTC", "",
                 "the zone of TIMESTAMP values and of windows over TIMESTAMP_LTZ"},

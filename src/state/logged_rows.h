@@ -59,6 +59,8 @@ class LoggedRows {
     --used_;
   }
 
+  /// Whether there is a row of that number, of those that were ever given.
+  bool has(Id id) const { return static_cast<bool>(slot_of(id).at); }
   Row& operator[](Id id) { return slot_of(id).row; }
   const Row& operator[](Id id) const { return slot_of(id).row; }
   std::string_view body(Id id) const { return log_.body_at(slot_of(id).at); }
