@@ -1,4 +1,5 @@
 #include "engine/run_command.h"
+#include "engine/accepted_ends.h"
 
 #include <unistd.h>
 
@@ -216,6 +217,7 @@ Result<Home> home_of(const plan::Plan& plan, const RunCommand& command, env::Env
   }
   STRAND_TRY(home.options, job_options(plan, home.folder, this_machine()));
   home.options.once = command.once;
+  if (ends_accepted(*env.files, home.folder.run(), plan)) home.options.savepoint_first = false;
   home.options.taken = taken;
   if (version) {
     home.options.generation = version->generation;
@@ -254,6 +256,7 @@ Exit run_plan(plan::Plan plan, const RunCommand& command, const connect::Registr
     server = *std::move(started);
   }
   tell_beginning(command, job.plan(), server.get(), run_report.events(), env.clock->now());
+  job.remember_ends_in(folder.run());
   ProgressFile progress(job, *env.files, folder.run());
   run_report.follow(job, *env.clock);
   const SignalWatch watch(job, run_report.events(), *env.clock);

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "engine/accepted_ends.h"
 #include "engine/describe.h"
 
 namespace strand::engine {
@@ -28,6 +29,10 @@ Result<bool> RunningJob::attempt(const runtime::RestoreChoice& choice, bool& sta
   drain_failed_ = false;
   STRAND_TRY(auto attempt, runtime::JobAttempt::start(plan_, registry_, options_, choice, env_, events_));
   started = true;
+  // What was decided at this start holds for its restarts, also those of another process. A folder that
+  // cannot be written costs only a question.
+  options_.savepoint_first = false;
+  if (!run_folder_.empty()) static_cast<void>(accept_ends(*env_.files, run_folder_, plan_));
   note_start(*attempt);
   auto driver = std::make_unique<runtime::ThreadedDriver>(*attempt, *env_.clock, options_.parallelism);
   {

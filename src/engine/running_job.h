@@ -58,6 +58,8 @@ class RunningJob {
 
   /// How far a process before this one had read; before `run`.
   void had_reached(Progress progress) { reached_ = std::move(progress); }
+  /// Where the first attempt that starts remembers the job's ends (accepted_ends.h); before `run`.
+  void remember_ends_in(std::string run_folder) { run_folder_ = std::move(run_folder); }
   JobEnd run(const runtime::RestoreChoice& choice);
   /// Savepoint, or stop with one. The answer comes from the job's thread; an error if no attempt runs.
   void savepoint(bool stop, bool drain, runtime::SavepointAnswer answer);
@@ -82,6 +84,7 @@ class RunningJob {
   plan::Plan plan_;
   const connect::Registry& registry_;
   runtime::JobOptions options_;
+  std::string run_folder_;
   runtime::RestartOptions restart_;
   env::Env env_;
   obs::EventSink* events_;

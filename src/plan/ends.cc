@@ -7,6 +7,20 @@
 
 namespace strand::plan {
 
+namespace {
+
+/// Brokers come and go, the topic stays. Nothing: rows that are shown and forgotten.
+std::string lasting_place(const TableSpec& table) {
+  const std::string connector = table.option("connector");
+  if (connector == "print" || connector == "blackhole") return {};
+  if (connector == "kafka" || connector == "upsert-kafka") return "kafka " + table.option("topic");
+  std::string text = stored_place(table);
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
 std::map<std::string, std::string> ends_of(const Plan& plan) {
   std::map<std::string, std::string> ends;
   for (const NodePtr& node : plan.nodes()) {
@@ -18,8 +32,8 @@ std::map<std::string, std::string> ends_of(const Plan& plan) {
     }
     const auto* sink = std::get_if<SinkWrite>(&node->detail);
     if (sink == nullptr) continue;
-    std::string text = stored_place(sink->table);
-    std::ranges::replace(text, '\n', ' ');
+    std::string text = lasting_place(sink->table);
+    if (text.empty()) continue;
     for (const std::string& key : sink->table.primary_key)
       text += (key == sink->table.primary_key[0] ? ", key " : ", ") + key;
     ends[node->id] = "table " + text;

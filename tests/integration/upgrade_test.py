@@ -6,6 +6,7 @@ snapshot, then run from that snapshot.
 """
 
 import json
+import shutil
 import re
 
 from checks import run_tests
@@ -166,9 +167,15 @@ def test_savepoint_first(checks, binary, folder):
         case = Case(binary, folder / str(number))
         case.shell.put("new.sql", edited(edit))
         latest = ("run", "new.sql", "--once", "--ui", "off")
+        before = folder / f"{number}-before"
+        shutil.copytree(case.shell.folder / "state/counts/checkpoints", before)
         check_refusal(checks, name, case.shell.run(*latest), REFUSED, 5003, "a checkpoint, and the job has changed since", "--from none")
         code, _, err = case.shell.run(*latest, "--from", case.snapshot)
         checks.equal(code, DONE, f"{name}: the checkpoint by its name" + (err if code else ""))
+        shutil.rmtree(case.shell.folder / "state/counts/checkpoints")
+        shutil.copytree(before, case.shell.folder / "state/counts/checkpoints")
+        code, _, err = case.shell.run(*latest)
+        checks.equal(code, DONE, f"{name}: a restart behind a crash before the first checkpoint does not ask again" + (err if code else ""))
     case = Case(binary, folder / "comment")
     case.shell.put("new.sql", "-- a comment\n" + CLICKS)
     checks.equal(case.shell.run("run", "new.sql", "--once", "--ui", "off")[0], DONE, "nothing changed")

@@ -85,7 +85,11 @@ Result<CommitRules> CommitRules::read(const TableContext& table) {
 
 Result<EventTime> CommitRules::time_of(const std::string& partition) const {
   const auto values = partition_values(partition + "/", keys);
-  STRAND_CHECK(values.has_value());
+  if (!values) {
+    return Status(ErrorCode::kBadValue,
+                  "partition " + partition + " is none of this table's, whose columns are others")
+        .hint("its rows are written; tell those who wait for it yourself");
+  }
   std::string text = time_pattern.empty() ? values->front() : time_pattern;
   if (!time_pattern.empty()) {
     for (size_t i = 0; i < keys.size(); ++i) {
@@ -102,14 +106,14 @@ Result<EventTime> CommitRules::time_of(const std::string& partition) const {
             kTimeFormat + "', or use the trigger 'process-time'");
 }
 
-Status PartitionCommits::add(const std::string& partition, WallTime now) {
-  if (!active() || pending_.contains(partition)) return Status();
+void PartitionCommits::add(const std::string& partition, WallTime now) {
+  if (!active() || pending_.contains(partition)) return;
   Pending pending{now};
   if (rules_.by_partition_time) {
-    STRAND_TRY(pending.time, rules_.time_of(partition));
+    const Result<EventTime> time = rules_.time_of(partition);
+    pending.time = time.ok() ? *time : EventTime::max();
   }
   pending_[partition] = pending;
-  return Status();
 }
 
 std::vector<std::string> PartitionCommits::take_due(Epoch epoch, WallTime now) {
@@ -155,7 +159,7 @@ Status PartitionCommits::restore(std::string_view bytes) {
   for (uint32_t i = 0; i < count; ++i) {
     STRAND_TRY(const int64_t since, in.get<int64_t>());
     STRAND_TRY(const std::string_view partition, in.get_string());
-    STRAND_OK(add(std::string(partition), WallTime{since}));
+    add(std::string(partition), WallTime{since});
   }
   return Status();
 }

@@ -42,8 +42,15 @@ class PartitionCommits {
 
   bool active() const { return !rules_.success_file.empty(); }
   const std::string& success_file() const { return rules_.success_file; }
-  /// Rows of the partition are shown at `now`. kBadValue for a name without a time.
-  Status add(const std::string& partition, WallTime now);
+  /// Before rows of the partition are kept. kBadValue for a name without a time.
+  Status check(const std::string& partition) const {
+    if (!active() || !rules_.by_partition_time) return Status();
+    const Result<EventTime> time = rules_.time_of(partition);
+    return time.ok() ? Status() : time.status();
+  }
+  /// Rows of the partition are shown at `now`. One without a time, of a job that was otherwise, waits for the
+  /// end.
+  void add(const std::string& partition, WallTime now);
   void reached(EventTime watermark) { watermark_ = watermark; }
   /// No row comes any more: everything is due.
   bool ended() const { return watermark_ == EventTime::max(); }

@@ -326,6 +326,35 @@ TEST(PartitionedSink, TheEndOfTheInputCompletesEveryPartition) {
   EXPECT_THAT(files_in(site, "day=2026-02-08/ad=a"), ElementsAre("_SUCCESS", "part-0-1-1.json"));
 }
 
+TEST(PartitionedSink, ARowWhosePartitionHasNoTimeIsRefusedBeforeACheckpointHoldsIt) {
+  Site site;
+  site.table.options = by_partition_time(site);
+  site.table.options["partition.time-extractor.timestamp-pattern"] = "$ad";
+  Writing job(site);
+  const Status written = job.sink->write(rows_of(site.table, {{"soon", kDay, 1}}), {});
+  ASSERT_FALSE(written.ok());
+  EXPECT_THAT(written.to_string(), HasSubstr("has no time: 'soon'"));
+}
+
+TEST(PartitionedSink, APartitionThatSomebodyTookAwayIsMadeAgainForRowsAndNotForTheMark) {
+  Site site;
+  site.table.options = by_partition_time(site);
+  Writing job(site);
+  job.write({{"a", kDay, 1}});
+  job.barrier(1);
+  job.commit(1);
+  ASSERT_TRUE(site.sim.files.remove_all("t/day=2026-02-08").ok());
+  job.write({{"a", kDay, 2}});
+  job.barrier(2);
+  job.commit(2);
+  EXPECT_THAT(files_in(site, "day=2026-02-08/ad=a"), ElementsAre("part-0-1-2.json"));
+  ASSERT_TRUE(site.sim.files.remove_all("t/day=2026-02-08").ok());
+  job.sink->reached(at_hour(12));
+  job.barrier(3);
+  job.commit(3);
+  EXPECT_THAT(files_in(site, "day=2026-02-08/ad=a"), IsEmpty());
+}
+
 TEST(PartitionedSink, RefusesWhatItCannotDo) {
   const auto refusal = [](const std::string& key, const std::string& value) {
     Site site;

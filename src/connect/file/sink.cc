@@ -110,7 +110,7 @@ Status FileSink::start(const flow::SinkStart& start) {
     STRAND_OK(restore(section, sealed));
   }
   for (const SealedEpoch& epoch : sealed) {
-    if (!epoch.partition.empty()) STRAND_OK(commits_.add(epoch.partition, env_.clock->now()));
+    if (!epoch.partition.empty()) commits_.add(epoch.partition, env_.clock->now());
   }
   env_.executor->submit(
       lane_, [shared = shared_, restored = start.restored, sealed = std::move(sealed), wake = waker_] {
@@ -137,6 +137,7 @@ Status FileSink::write(const flow::Batch& rows, flow::WriteTag) {
         .hint("files cannot be changed: write such rows to a table with a primary key");
   }
   for (const auto& [partition, part] : partitions_.split(rows)) {
+    if (!open_.contains(partition)) STRAND_OK(commits_.check(partition));
     Open& open = open_[partition];
     STRAND_OK(encoder_->encode(part, open.bytes));
     open.rows += part.rows();
@@ -219,7 +220,7 @@ Status FileSink::committed(Epoch epoch) {
   std::vector<SealedEpoch> due;
   for (const SealedEpoch& sealed : sealed_) {
     if (sealed.epoch <= submitted_ || sealed.epoch > epoch) continue;
-    if (!sealed.partition.empty()) STRAND_OK(commits_.add(sealed.partition, env_.clock->now()));
+    if (!sealed.partition.empty()) commits_.add(sealed.partition, env_.clock->now());
     due.push_back(sealed);
   }
   std::vector<std::string> complete;

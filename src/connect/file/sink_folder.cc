@@ -224,7 +224,10 @@ Status SinkFolder::complete_file(const std::string& name, const std::vector<Seal
 
 /// Also in folders that are partitions.
 Status SinkFolder::remove_leftovers(const std::string& below, int depth) {
-  STRAND_TRY(const auto entries, files_.list(below));
+  auto listed = files_.list(below);
+  // A partition that somebody has just taken away.
+  if (depth > 0 && !listed.ok() && listed.status().code() == ErrorCode::kFileNotFound) return Status();
+  STRAND_TRY(const auto entries, std::move(listed));
   const std::string prefix = "." + prefix_;
   for (const env::FileInfo& entry : entries) {
     const std::string path = below + "/" + entry.name;
@@ -268,7 +271,9 @@ Status SinkFolder::mark(const std::vector<std::string>& partitions, const std::s
   STRAND_TRY(const auto held, lock());
   STRAND_OK(check_owner(/*claiming=*/false));
   for (const std::string& partition : partitions) {
-    STRAND_OK(make_partition(partition));
+    // Its rows are there, or somebody has taken them away: then nobody waits for it.
+    const auto folder = files_.stat(dir_ + "/" + partition);
+    if (!folder.ok() && folder.status().code() == ErrorCode::kFileNotFound) continue;
     STRAND_OK(write_atomically(files_, dir_ + "/" + partition, name, ""));
   }
   return Status();
@@ -321,7 +326,12 @@ Status SinkFolder::commit(const std::vector<SealedEpoch>& sealed) {
 Status SinkFolder::write_hidden(const SealedEpoch& sealed, const std::string& name) {
   STRAND_OK(make_partition(sealed.partition));
   const std::string temporary = hidden_path(name) + std::string(env::kTemporarySuffix);
-  STRAND_OK(env::write_fresh(files_, temporary, *sealed.bytes));
+  Status written = env::write_fresh(files_, temporary, *sealed.bytes);
+  if (!written.ok() && written.code() == ErrorCode::kFileNotFound && made_.erase(sealed.partition) > 0) {
+    STRAND_OK(make_partition(sealed.partition));  // somebody has taken the old folder away
+    written = env::write_fresh(files_, temporary, *sealed.bytes);
+  }
+  if (!written.ok()) return written;
   return files_.rename(temporary, hidden_path(name));
 }
 

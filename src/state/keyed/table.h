@@ -136,7 +136,8 @@ class Table : public TableBase {
     const auto of_bytes = [each = expired_](std::string_view bytes, WallTime now) {
       ByteReader in(bytes);
       const Result<V> value = Codec<V>::decode(in);
-      return value.ok() && each(*value, now);  // a value of an older type stays until it is read
+      // A value of an older type stays until it is read.
+      return value.ok() && in.remaining() == 0 && each(*value, now);
     };
     cold_->expires({of_bytes, entries_per_clock_reading});
   }
