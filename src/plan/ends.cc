@@ -14,6 +14,14 @@ std::string lasting_place(const TableSpec& table) {
   const std::string connector = table.option("connector");
   if (connector == "print" || connector == "blackhole") return {};
   if (connector == "kafka" || connector == "upsert-kafka") return "kafka " + table.option("topic");
+  // A folder is moved whole, with the job's state and its tables: the last name stays.
+  if (connector == "sqlite" || connector == "filesystem") {
+    std::string path = table.option("path");
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    path.erase(0, path.rfind('/') + 1);
+    return connector + " " + path +
+           (connector == "sqlite" ? " " + table.option("table-name", table.name) : "");
+  }
   std::string text = stored_place(table);
   std::ranges::replace(text, '\n', ' ');
   return text;

@@ -224,7 +224,7 @@ def test_check_says_what_run_refuses(checks, shell):
         ("SET 'pipeline.max-parallelism' = '128'; SET 'parallelism.default' = '500';" + PRINT, 1001, "job.sql:1:.*parallelism.default"),
         ("SET 'parallelism.default' = '40000';" + PRINT, 1001, "job.sql:1:.*parallelism.default"),
         ("SET 'parallelism.default' = 'all';" + PRINT, 1001, "job.sql:1:.*parallelism.default"),
-        ("SET 'state.backend.type' = 'forst';" + PRINT, 1001, "job.sql:1:.*forst"),
+        ("SET 'state.backend.type' = 'paper';" + PRINT, 1001, "job.sql:1:.*paper"),
         ("SET 'execution.runtime-mode' = 'AUTOMATIC';" + PRINT, 1001, "job.sql:1:.*AUTOMATIC"),
         ("SET 'execution.runtime-mode' = 'BATCH';" + JOB % ", 'source.monitor-interval' = '1 s'" + "SELECT ad_id FROM clicks;", 1001,
          "job.sql:1:.*clicks has no end"),
@@ -361,7 +361,7 @@ def test_gen(checks, shell):
 
 
 def test_explain_tells_where_state_lives(checks, shell):
-    shell.put("job.sql", JOB % "" + WINDOWS + "SELECT ad_id, ARRAY_AGG(device_ms) AS n FROM clicks GROUP BY ad_id;")
+    shell.put("job.sql", JOB % "" + WINDOWS + "SELECT ad_id, SUM(device_ms) OVER (PARTITION BY ad_id ORDER BY ts) AS n FROM clicks;")
     code, out, err = shell.run("explain", "job.sql")
     checks.check(code == DONE and "rocksdb" not in out, "explain of a job in memory says nothing of RocksDB", out + err)
     code, out, err = shell.run("explain", "job.sql", "--set", "state.backend.type=rocksdb")
